@@ -1,0 +1,381 @@
+// The multi-threaded AMX product; see amx.h for the contract.
+//
+// C is cut into one region per thread. A thread packs a block of B that fits into L2 and drives
+// panels of A, packed one ahead, past it. Two kinds of vector work ride along with the tile
+// instructions instead of interrupting them (SideWork): packing the next panel of A, and carrying
+// the block of C finished last from its staging buffer to memory.
+//
+// K is split only where panels would outgrow L2; sums wait in f32 meanwhile, which is exact, so the
+// order of summation is that of k alone. Owns per-thread scratch; thread-safe.
+#include <omp.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "base/parallel.h"
+#include "kernels/amx.h"
+#include "kernels/amx_epilogue-inl.h"
+#include "kernels/amx_pack-inl.h"
+#include "kernels/amx_tile-inl.h"
+
+namespace heed::amx {
+namespace {
+
+constexpr int64_t kBlockElements = kPanel * kPanel;
+
+// A finished block of sums on its way to C, row by row.
+class PendingBlock {
+ public:
+  HEED_AMX_INLINE void begin(const Epilogue& epilogue, const float* sums, int64_t row,
+                             int64_t column, int64_t rows, int64_t columns) {
+    epilogue_ = &epilogue;
+    sums_ = sums;
+    bias_ = epilogue.bias == nullptr ? nullptr : epilogue.bias + column;
+    at_ = row * epilogue.ldc + column;
+    rows_left_ = rows;
+    mask_ = mask_of(columns);
+  }
+
+  HEED_AMX_INLINE void advance(int64_t rows) {
+    for (; rows > 0 && rows_left_ > 0; --rows, --rows_left_) {
+      finish_row(*epilogue_, sums_, bias_, mask_, at_);
+      sums_ += kPanel;
+      at_ += epilogue_->ldc;
+    }
+  }
+
+  HEED_AMX_INLINE void finish() { advance(rows_left_); }
+
+ private:
+  const Epilogue* epilogue_ = nullptr;
+  const float* sums_ = nullptr;
+  const float* bias_ = nullptr;
+  int64_t at_ = 0;
+  int64_t rows_left_ = 0;
+  __mmask32 mask_ = 0;
+};
+
+// Packs a panel of A in small portions.
+class PanelPacker {
+ public:
+  explicit PanelPacker(const Gemm& gemm) : gemm_(gemm) {}
+
+  HEED_AMX_INLINE void begin(int64_t row, int64_t k, int64_t steps, bf16* out) {
+    row_ = row;
+    k_ = k;
+    quarter_ = 0;
+    quarters_left_ = steps * kQuarters;
+    out_ = out;
+  }
+
+  HEED_AMX_INLINE void advance() {
+    if (quarters_left_ == 0) {
+      return;
+    }
+    if (quarter_ == 0) {
+      open_square();
+    }
+    if (gemm_.a_transposed) {
+      pack_a_quarter_transposed(src_, ld_, quarter_, out_);
+    } else {
+      pack_a_quarter(src_, ld_, quarter_, out_);
+    }
+    --quarters_left_;
+    if (++quarter_ == kQuarters) {
+      quarter_ = 0;
+      k_ += kStep;
+      out_ += kStepElements;
+    }
+  }
+
+  HEED_AMX_INLINE void finish() {
+    while (quarters_left_ > 0) {
+      advance();
+    }
+  }
+
+ private:
+  HEED_AMX_INLINE void open_square() {
+    const bool transposed = gemm_.a_transposed;
+    ld_ = gemm_.lda;
+    src_ = transposed ? gemm_.a + k_ * ld_ + row_ : gemm_.a + row_ * ld_ + k_;
+    const int64_t rows = std::min(kPanel, gemm_.M - row_);
+    const int64_t depth = std::min(kStep, gemm_.K - k_);
+    if (rows < kPanel || depth < kStep) {
+      copy_padded_square(src_, ld_, transposed ? depth : rows, transposed ? rows : depth, square_);
+      src_ = square_;
+      ld_ = 32;
+    }
+  }
+
+  const Gemm& gemm_;
+  int64_t row_ = 0;
+  int64_t k_ = 0;
+  int64_t quarter_ = 0;
+  int64_t quarters_left_ = 0;
+  bf16* out_ = nullptr;
+  const bf16* src_ = nullptr;
+  int64_t ld_ = 0;
+  alignas(64) bf16 square_[kStepElements];
+};
+
+struct SideWork {
+  explicit SideWork(const Gemm& gemm) : packer(gemm) {}
+
+  // Spreads the packing of the next panel evenly over the steps spent on the present one.
+  HEED_AMX_INLINE void pace(int64_t steps, int64_t panels) {
+    rows_per_step = ceil_div(kPanel, std::max<int64_t>(steps, 1));
+    quarters_per_step = ceil_div(kQuarters, std::max<int64_t>(panels, 1));
+    steps_per_quarter = std::max<int64_t>(panels / kQuarters, 1);
+    wait = steps_per_quarter;
+  }
+
+  HEED_AMX_INLINE void step() {
+    block.advance(rows_per_step);
+    if (--wait == 0) {
+      wait = steps_per_quarter;
+      for (int64_t i = 0; i < quarters_per_step; ++i) {
+        packer.advance();
+      }
+    }
+  }
+
+  PendingBlock block;
+  PanelPacker packer;
+  int64_t rows_per_step = 0;
+  int64_t quarters_per_step = 0;
+  int64_t steps_per_quarter = 1;
+  int64_t wait = 1;
+};
+
+// The part of C that one thread computes, and how it cuts it up. All but `row_end` and
+// `column_end` are multiples of 32.
+struct Region {
+  int64_t row_begin, row_end;
+  int64_t column_begin, column_end;
+};
+
+struct Blocking {
+  int64_t k;        // values of k packed at once
+  int64_t columns;  // columns of the block of B kept in L2
+  int64_t rows;     // rows whose partial sums are kept while K is walked in blocks
+};
+
+constexpr int64_t kMaxDepth = 3072;
+constexpr int64_t kBlockOfBBytes = 1 << 20;
+constexpr int64_t kPartialBytes = 1 << 20;
+
+// Equal pieces of at most `limit`, rounded up to whole panels.
+int64_t even_piece(int64_t length, int64_t limit) {
+  const int64_t pieces = ceil_div(length, std::max(limit, kPanel));
+  return ceil_div(ceil_div(length, std::max<int64_t>(pieces, 1)), kPanel) * kPanel;
+}
+
+Blocking choose_blocking(int64_t rows, int64_t columns, int64_t K) {
+  Blocking blocking;
+  blocking.k = std::max(even_piece(K, kMaxDepth), kStep);
+  blocking.columns = even_piece(columns, kBlockOfBBytes / (2 * blocking.k));
+  blocking.rows = blocking.k >= K ? ceil_div(rows, kPanel) * kPanel
+                                  : even_piece(rows, kPartialBytes / (4 * blocking.columns));
+  return blocking;
+}
+
+// One thread's work.
+class RegionProduct {
+ public:
+  RegionProduct(const Gemm& gemm, const Region& region)
+      : gemm_(gemm),
+        region_(region),
+        blocking_(choose_blocking(region.row_end - region.row_begin,
+                                  region.column_end - region.column_begin, gemm.K)),
+        epilogue_{gemm.c,    gemm.ldc,        gemm.c_is_f32,      gemm.accumulate,
+                  gemm.bias, gemm.activation, gemm.pre_activation},
+        side_(gemm) {}
+
+  HEED_AMX_TARGET void run() {
+    allocate();
+    const TileScope tiles;
+    for (int64_t row = region_.row_begin; row < region_.row_end; row += blocking_.rows) {
+      const int64_t row_end = std::min(row + blocking_.rows, region_.row_end);
+      for (int64_t column = region_.column_begin; column < region_.column_end;
+           column += blocking_.columns) {
+        const int64_t column_end = std::min(column + blocking_.columns, region_.column_end);
+        int64_t k = 0;
+        do {  // once even if K is 0: C gets written all the same
+          multiply_block({row, row_end, column, column_end}, k);
+          k += blocking_.k;
+        } while (k < gemm_.K);
+      }
+    }
+  }
+
+ private:
+  void allocate() {
+    static thread_local Scratch scratch;
+    const auto bytes_of = [](int64_t elements, size_t size) {
+      return static_cast<size_t>(elements) * size;
+    };
+    const size_t panel = bytes_of(blocking_.k * kPanel, sizeof(bf16));
+    const size_t staging = bytes_of(2 * kBlockElements, sizeof(float));
+    const size_t b_block = bytes_of(gemm_.b_packed != nullptr ? 0 : blocking_.k * blocking_.columns,
+                                    sizeof(bf16));
+    const size_t partial = bytes_of(
+        blocking_.k >= gemm_.K ? 0 : blocking_.rows * blocking_.columns, sizeof(float));
+    auto* memory = static_cast<std::byte*>(scratch.get(2 * panel + staging + b_block + partial));
+    for (bf16*& a_panel : a_panels_) {
+      a_panel = reinterpret_cast<bf16*>(memory);
+      memory += panel;
+    }
+    staging_ = reinterpret_cast<float*>(memory);
+    memory += staging;
+    b_block_ = reinterpret_cast<bf16*>(memory);
+    memory += b_block;
+    partial_ = reinterpret_cast<float*>(memory);
+  }
+
+  // Panels of B for steps from k on: first panel and distance of panels.
+  HEED_AMX_TARGET void prepare_b(int64_t column, int64_t column_end, int64_t k, int64_t steps) {
+    if (gemm_.b_packed != nullptr) {
+      b_panel_elements_ = ceil_div(gemm_.K, kStep) * kStepElements;
+      b_panels_ =
+          gemm_.b_packed + column / kPanel * b_panel_elements_ + k / kStep * kStepElements;
+      return;
+    }
+    const RawB raw = {gemm_.b, gemm_.ldb, gemm_.b_transposed, gemm_.K, gemm_.N};
+    b_panel_elements_ = steps * kStepElements;
+    b_panels_ = b_block_;
+    for (bf16* out = b_block_; column < column_end; column += kPanel, out += b_panel_elements_) {
+      pack_b_panel(raw, k, steps, column, out);
+    }
+  }
+
+  HEED_AMX_TARGET void multiply_block(const Region& block, int64_t k) {
+    const int64_t steps = ceil_div(std::min(blocking_.k, gemm_.K - k), kStep);
+    prepare_b(block.column_begin, block.column_end, k, steps);
+    side_.pace(steps, ceil_div(block.column_end - block.column_begin, kPanel));
+    side_.packer.begin(block.row_begin, k, steps, a_panels_[0]);
+    float* partial = partial_;
+    for (int64_t row = block.row_begin; row < block.row_end; row += kPanel) {
+      side_.packer.finish();
+      if (row + kPanel < block.row_end) {
+        side_.packer.begin(row + kPanel, k, steps, a_panels_[1]);
+      }
+      multiply_row_panel(row, block, k, steps, partial);
+      partial += kPanel * blocking_.columns;
+      std::swap(a_panels_[0], a_panels_[1]);
+    }
+    side_.block.finish();
+  }
+
+  HEED_AMX_TARGET void multiply_row_panel(int64_t row, const Region& block, int64_t k,
+                                          int64_t steps, float* partial) {
+    const bool last = k + blocking_.k >= gemm_.K;
+    const PanelA a = packed_panel(a_panels_[0]);
+    const bf16* b = b_panels_;
+    for (int64_t column = block.column_begin; column < block.column_end; column += kPanel) {
+      if (k == 0) {
+        zero_sums();
+      } else {
+        load_sums(partial, kPanel);
+      }
+      multiply_panels(a, b, steps, side_);
+      if (last) {
+        side_.block.finish();
+        float* sums = staging_ + next_staging_ * kBlockElements;
+        next_staging_ ^= 1;
+        store_sums(sums, kPanel);
+        side_.block.begin(epilogue_, sums, row, column, std::min(kPanel, gemm_.M - row),
+                          std::min(kPanel, gemm_.N - column));
+      } else {
+        store_sums(partial, kPanel);
+      }
+      partial += kBlockElements;
+      b += b_panel_elements_;
+    }
+  }
+
+  const Gemm& gemm_;
+  const Region region_;
+  const Blocking blocking_;
+  const Epilogue epilogue_;
+  SideWork side_;
+  bf16* a_panels_[2] = {};
+  float* staging_ = nullptr;
+  int64_t next_staging_ = 0;
+  bf16* b_block_ = nullptr;
+  const bf16* b_panels_ = nullptr;
+  int64_t b_panel_elements_ = 0;
+  float* partial_ = nullptr;
+};
+
+// Threads along the rows and along the columns of C.
+struct Grid {
+  int64_t rows;
+  int64_t columns;
+};
+
+// The grid with the least work for the busiest thread: tile multiplications (64 cycles per block
+// and step), plus packing in cycles per panel and step, which is repeated by all threads of a row
+// or column of the grid.
+Grid choose_grid(const Gemm& gemm, int64_t threads) {
+  const double cycles_a = gemm.a_transposed ? 40.0 : 16.0;
+  const double cycles_b = gemm.b_packed != nullptr ? 0.0 : gemm.b_transposed ? 80.0 : 40.0;
+  Grid best = {1, 1};
+  double best_cycles = std::numeric_limits<double>::infinity();
+  for (int64_t rows = 1; rows <= threads; ++rows) {
+    const Grid grid = {rows, threads / rows};
+    const auto row_panels = static_cast<double>(ceil_div(ceil_div(gemm.M, kPanel), grid.rows));
+    const auto column_panels =
+        static_cast<double>(ceil_div(ceil_div(gemm.N, kPanel), grid.columns));
+    const double cycles =
+        row_panels * column_panels * 64.0 + row_panels * cycles_a + column_panels * cycles_b;
+    if (cycles < best_cycles) {
+      best_cycles = cycles;
+      best = grid;
+    }
+  }
+  return best;
+}
+
+// Piece `index` of `pieces` of [0, length), in whole panels.
+void cut(int64_t length, int64_t index, int64_t pieces, int64_t& begin, int64_t& end) {
+  const int64_t panels = ceil_div(length, kPanel);
+  begin = std::min(panels * index / pieces * kPanel, length);
+  end = std::min(panels * (index + 1) / pieces * kPanel, length);
+}
+
+void run_cell(const Gemm& args, const Grid& grid, int64_t cell) {
+  Region region;
+  cut(args.M, cell % grid.rows, grid.rows, region.row_begin, region.row_end);
+  cut(args.N, cell / grid.rows, grid.columns, region.column_begin, region.column_end);
+  if (region.row_begin < region.row_end && region.column_begin < region.column_end) {
+    RegionProduct(args, region).run();
+  }
+}
+
+}  // namespace
+
+void gemm(const Gemm& args) {
+  assert(is_fused(args.activation));
+  // A thread is worth starting for about 20 microseconds of work.
+  constexpr double kFlopsPerThread = 4e7;
+  const double flops = 2.0 * static_cast<double>(args.M) * static_cast<double>(args.N) *
+                       static_cast<double>(args.K);
+  const int64_t threads =
+      std::clamp<int64_t>(static_cast<int64_t>(flops / kFlopsPerThread), 1, num_threads());
+  const Grid grid = choose_grid(args, threads);
+  const int64_t cells = grid.rows * grid.columns;
+  if (cells == 1) {
+    run_cell(args, grid, 0);
+    return;
+  }
+#pragma omp parallel for num_threads(static_cast<int>(cells)) schedule(static, 1)
+  for (int64_t cell = 0; cell < cells; ++cell) {
+    run_cell(args, grid, cell);
+  }
+}
+
+}  // namespace heed::amx

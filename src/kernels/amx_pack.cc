@@ -1,0 +1,83 @@
+// Packing of right operands and the bf16 transpose for the AMX products; see amx_pack-inl.h for the
+// layouts. Owns nothing. Thread-safe on disjoint outputs.
+#include <algorithm>
+
+#include "base/parallel.h"
+#include "kernels/amx.h"
+#include "kernels/amx_pack-inl.h"
+
+namespace heed::amx {
+namespace {
+
+void pack_whole(const RawB& b, bf16* out) {
+  const int64_t steps = ceil_div(b.K, kStep);
+  const int64_t panels = ceil_div(b.N, kPanel);
+  const int64_t grain = std::max<int64_t>(1, kParallelGrain / std::max<int64_t>(b.K * kPanel, 1));
+  parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t panel = begin; panel < end; ++panel) {
+      pack_b_panel(b, 0, steps, panel * kPanel, out + panel * steps * kStepElements);
+    }
+  });
+}
+
+}  // namespace
+
+HEED_AMX_TARGET void pack_b_panel(const RawB& b, int64_t k, int64_t steps, int64_t column,
+                                  bf16* out) {
+  alignas(64) bf16 square[kStepElements];
+  const int64_t columns = std::min(kPanel, b.N - column);
+  for (int64_t step = 0; step < steps; ++step, k += kStep, out += kStepElements) {
+    const bf16* src = b.transposed ? b.data + column * b.ld + k : b.data + k * b.ld + column;
+    int64_t ld = b.ld;
+    const int64_t depth = std::min(kStep, b.K - k);
+    if (columns < kPanel || depth < kStep) {
+      copy_padded_square(src, ld, b.transposed ? columns : depth, b.transposed ? depth : columns,
+                         square);
+      src = square;
+      ld = 32;
+    }
+    if (b.transposed) {
+      pack_b_step_transposed(src, ld, out);
+    } else {
+      pack_b_step(src, ld, out);
+    }
+  }
+}
+
+size_t packed_b_size(int64_t K, int64_t N) {
+  return static_cast<size_t>(ceil_div(K, kStep) * ceil_div(N, kPanel) * kStepElements);
+}
+
+void pack_b(const bf16* b, int64_t ldb, int64_t K, int64_t N, bf16* out) {
+  pack_whole({b, ldb, false, K, N}, out);
+}
+
+void pack_b_transposed(const bf16* b, int64_t ldb, int64_t K, int64_t N, bf16* out) {
+  pack_whole({b, ldb, true, K, N}, out);
+}
+
+HEED_AMX_TARGET void transpose(const bf16* src, int64_t ld, int64_t rows, int64_t cols, bf16* out,
+                               int64_t ld_out) {
+  alignas(64) bf16 square[kStepElements];
+  for (int64_t row = 0; row < rows; row += 32) {
+    const int64_t height = std::min<int64_t>(32, rows - row);
+    const __mmask32 mask = mask_of(height);
+    for (int64_t col = 0; col < cols; col += 8) {
+      const int64_t width = std::min<int64_t>(8, cols - col);
+      const bf16* from = src + row * ld + col;
+      int64_t from_ld = ld;
+      if (height < 32 || width < 8) {
+        copy_padded_square(from, ld, height, width, square);
+        from = square;
+        from_ld = 32;
+      }
+      __m512i columns[8];
+      transpose_32x8(from, from_ld, columns);
+      for (int64_t i = 0; i < width; ++i) {
+        _mm512_mask_storeu_epi16(out + (col + i) * ld_out + row, mask, columns[i]);
+      }
+    }
+  }
+}
+
+}  // namespace heed::amx

@@ -1,0 +1,101 @@
+#include "kernels/cpu.h"
+
+#include <cpuid.h>
+#include <hwy/targets.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include "base/error.h"
+#include "kernels/amx.h"
+
+namespace heed {
+namespace {
+
+Isa hardware_isa() {
+  if (amx::available()) {
+    return Isa::amx;
+  }
+  const int64_t targets = hwy::SupportedTargets();
+  if ((targets & HWY_AVX3) != 0) {
+    return Isa::avx512;
+  }
+  return (targets & HWY_AVX2) != 0 ? Isa::avx2 : Isa::sse4;
+}
+
+Isa environment_isa() {
+  const char* wanted = std::getenv("HEED_MAX_ISA");
+  if (wanted == nullptr) {
+    return Isa::amx;
+  }
+  for (const Isa isa : {Isa::sse4, Isa::avx2, Isa::avx512, Isa::amx}) {
+    if (std::string_view(wanted) == name_of(isa)) {
+      return isa;
+    }
+  }
+  fail("[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx", wanted);
+}
+
+int64_t disabled_targets(Isa isa) {
+  constexpr int64_t kAvx512 = HWY_AVX3 | HWY_AVX3_DL;
+  switch (isa) {
+    case Isa::sse4:
+      return kAvx512 | HWY_AVX2;
+    case Isa::avx2:
+      return kAvx512;
+    default:
+      return 0;
+  }
+}
+
+Isa& current() {
+  static Isa isa = [] {
+    const Isa best = std::min(cpu_isa(), environment_isa());
+    hwy::DisableTargets(disabled_targets(best));
+    return best;
+  }();
+  return isa;
+}
+
+}  // namespace
+
+const char* name_of(Isa isa) {
+  constexpr const char* kNames[] = {"sse4", "avx2", "avx512", "amx"};
+  return kNames[static_cast<int>(isa)];
+}
+
+Isa cpu_isa() {
+  static const Isa isa = hardware_isa();
+  return isa;
+}
+
+Isa max_isa() { return current(); }
+
+void set_max_isa(Isa isa) {
+  current() = std::min(isa, cpu_isa());
+  hwy::DisableTargets(disabled_targets(isa));
+}
+
+std::vector<Isa> usable_isas() {
+  std::vector<Isa> result;
+  for (int i = 0; i <= static_cast<int>(cpu_isa()); ++i) {
+    result.push_back(static_cast<Isa>(i));
+  }
+  return result;
+}
+
+bool amx_hidden_from_cpuid() {
+  constexpr unsigned kTileInformation = 0x1D;
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & (1U << 24)) == 0) {
+    return false;
+  }
+  // EAX is the number of the highest tile palette; a CPU with tiles has at least one.
+  return __get_cpuid_count(kTileInformation, 0, &a, &b, &c, &d) == 0 || a == 0;
+}
+
+}  // namespace heed

@@ -1,0 +1,23 @@
+// Which instruction sets the kernels may use. HEED_MAX_ISA=sse4|avx2|avx512|amx lowers it for
+// tests and for comparing; what the CPU lacks is never used.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heed {
+
+enum class Isa { sse4, avx2, avx512, amx };
+
+const char* name_of(Isa isa);
+Isa cpu_isa();                   // the best this CPU and operating system offer
+Isa max_isa();                   // what is in use: cpu_isa() unless lowered
+void set_max_isa(Isa isa);       // for tests; not while kernels run. Does not reach oneDNN.
+std::vector<Isa> usable_isas();  // every one up to cpu_isa()
+
+// True when CPUID does not describe the AMX tiles although the CPU has them, as some virtual
+// machines do. oneDNN 2.6 then configures no tiles and dies of an illegal instruction, so it has
+// to be kept from them; our own AMX kernels work.
+bool amx_hidden_from_cpuid();
+
+}  // namespace heed

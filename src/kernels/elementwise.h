@@ -1,0 +1,29 @@
+// Kernels over flat arrays: conversion, sums, scaling.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/dtype.h"
+
+namespace heed::kernels {
+
+// Raw elements of f32 or bf16.
+struct In {
+  const void* data = nullptr;
+  DType dtype = DType::f32;
+};
+struct Out {
+  void* data = nullptr;
+  DType dtype = DType::f32;
+};
+
+struct Copy {
+  int64_t n;
+  In from;
+  Out to;
+  float scale = 1.0F;
+  bool accumulate = false;  // to += scale * from
+};
+void copy(const Copy& args);
+
+}  // namespace heed::kernels

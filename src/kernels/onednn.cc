@@ -1,0 +1,222 @@
+#include "kernels/onednn.h"
+
+#include <array>
+#include <dnnl.hpp>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/random.h"
+#include "base/scratch.h"
+#include "kernels/cpu.h"
+
+namespace heed::kernels::onednn {
+namespace {
+
+using dnnl::memory;
+
+// A product this small is not worth laying an operand out anew.
+constexpr int64_t kWorthPackingRows = 48;
+constexpr size_t kMostPlans = 512;
+
+thread_local bool inside_flag = false;
+
+struct Session {
+  dnnl::engine engine;
+  dnnl::stream stream;
+
+  Session() {
+    // Before the first use of oneDNN.
+    if (max_isa() < Isa::avx512) {
+      dnnl::set_max_cpu_isa(max_isa() == Isa::avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
+    } else if (max_isa() == Isa::avx512 || amx_hidden_from_cpuid()) {
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
+    }
+    engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
+    stream = dnnl::stream(engine);
+  }
+};
+
+Session& session() {
+  thread_local Session session;
+  return session;
+}
+
+memory::data_type type_of(DType dtype) {
+  return dtype == DType::f32 ? memory::data_type::f32 : memory::data_type::bf16;
+}
+
+// Everything the primitive depends on.
+using Key = std::array<int64_t, 14>;
+
+Key key_of(const Matmul& args) {
+  return {args.m,
+          args.n,
+          args.k,
+          args.batch,
+          args.lda,
+          args.ldb,
+          args.ldc,
+          args.stride_a,
+          args.stride_b,
+          args.stride_c,
+          (args.transpose_a ? 1 : 0) + (args.transpose_b ? 2 : 0) + (args.accumulate ? 4 : 0) +
+              (args.bias != nullptr ? 8 : 0),
+          static_cast<int64_t>(args.a.dtype),
+          static_cast<int64_t>(args.c.dtype),
+          num_threads()};
+}
+
+struct KeyHash {
+  size_t operator()(const Key& key) const {
+    return stream_of({reinterpret_cast<const char*>(key.data()), sizeof(Key)});
+  }
+};
+
+// An operand as it comes, and as the primitive wants it.
+struct Operand {
+  memory given;
+  memory wanted;
+  dnnl::reorder reorder;
+  bool same = true;
+};
+
+// A primitive with its memory objects; data pointers are set for each call.
+struct Plan {
+  dnnl::matmul primitive;
+  Operand a;
+  Operand b;
+  memory bias;
+  memory c;
+  memory scratchpad;
+};
+
+memory::desc describe(memory::dims dims, memory::dims strides, DType dtype, int64_t batch,
+                      int64_t stride) {
+  if (batch > 1) {
+    dims.insert(dims.begin(), batch);
+    strides.insert(strides.begin(), stride);
+  }
+  return {dims, type_of(dtype), strides};
+}
+
+memory empty_memory(const memory::desc& desc) { return {desc, session().engine, nullptr}; }
+
+Operand make_operand(const memory::desc& given, const memory::desc& wanted) {
+  Operand operand{.given = empty_memory(given), .wanted = empty_memory(wanted), .reorder = {}};
+  operand.same = given == wanted;
+  if (!operand.same) {
+    operand.reorder = dnnl::reorder(operand.given, operand.wanted);
+  }
+  return operand;
+}
+
+std::unique_ptr<Plan> make_plan(const Matmul& args) {
+  const auto a = describe({args.m, args.k},
+                          args.transpose_a ? memory::dims{1, args.lda} : memory::dims{args.lda, 1},
+                          args.a.dtype, args.batch, args.stride_a);
+  const auto b = describe({args.k, args.n},
+                          args.transpose_b ? memory::dims{1, args.ldb} : memory::dims{args.ldb, 1},
+                          args.b.dtype, args.batch, args.stride_b);
+  const auto c =
+      describe({args.m, args.n}, {args.ldc, 1}, args.c.dtype, args.batch, args.stride_c);
+  const auto any = [](const memory::desc& desc) {
+    return memory::desc(desc.dims(), desc.data_type(), memory::format_tag::any);
+  };
+  const bool pack = args.batch == 1 && args.m >= kWorthPackingRows && args.n >= 16;
+  const auto bias = args.bias == nullptr
+                        ? memory::desc()
+                        : describe({1, args.n}, {args.n, 1}, DType::f32, 1, 0);
+  memory::desc bias_desc = bias;
+  if (args.bias != nullptr && args.batch > 1) {
+    bias_desc = memory::desc({1, 1, args.n}, memory::data_type::f32, memory::dims{args.n, args.n, 1});
+  }
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  if (args.accumulate) {
+    dnnl::post_ops ops;
+    ops.append_sum(1.0F);
+    attributes.set_post_ops(ops);
+  }
+  const auto wanted_a = pack && args.transpose_a ? any(a) : a;
+  const auto wanted_b = pack ? any(b) : b;
+  const auto desc = args.bias == nullptr ? dnnl::matmul::desc(wanted_a, wanted_b, c)
+                                         : dnnl::matmul::desc(wanted_a, wanted_b, bias_desc, c);
+  const dnnl::matmul::primitive_desc chosen(desc, attributes, session().engine);
+  auto plan = std::make_unique<Plan>();
+  plan->primitive = dnnl::matmul(chosen);
+  plan->a = make_operand(a, chosen.src_desc());
+  plan->b = make_operand(b, chosen.weights_desc());
+  plan->c = empty_memory(c);
+  plan->scratchpad = empty_memory(chosen.scratchpad_desc());
+  if (args.bias != nullptr) {
+    plan->bias = empty_memory(bias_desc);
+  }
+  return plan;
+}
+
+// Plans hold data pointers while they run, so each thread has its own.
+Plan& plan_for(const Matmul& args) {
+  thread_local std::unordered_map<Key, std::unique_ptr<Plan>, KeyHash> plans;
+  const Key key = key_of(args);
+  const auto found = plans.find(key);
+  if (found != plans.end()) {
+    return *found->second;
+  }
+  if (plans.size() >= kMostPlans) {
+    plans.clear();  // rare: data that pads its lengths has few shapes
+  }
+  return *(plans[key] = make_plan(args));
+}
+
+memory& ready(Operand& operand, const void* data, Scratch& scratch) {
+  operand.given.set_data_handle(const_cast<void*>(data));
+  if (operand.same) {
+    return operand.given;
+  }
+  operand.wanted.set_data_handle(scratch.get<std::byte>(operand.wanted.get_desc().get_size()));
+  operand.reorder.execute(session().stream, operand.given, operand.wanted);
+  return operand.wanted;
+}
+
+}  // namespace
+
+bool has_bf16() {
+  session();
+  return max_isa() >= Isa::avx512;
+}
+
+bool inside() { return inside_flag; }
+
+void matmul(const Matmul& args) {
+  inside_flag = true;
+  try {
+    thread_local Scratch scratch_a;
+    thread_local Scratch scratch_b;
+    thread_local Scratch scratch;
+    Plan& plan = plan_for(args);
+    plan.c.set_data_handle(args.c.data);
+    plan.scratchpad.set_data_handle(
+        scratch.get<std::byte>(plan.scratchpad.get_desc().get_size() + 64));
+    std::unordered_map<int, memory> operands{
+        {DNNL_ARG_SRC, ready(plan.a, args.a.data, scratch_a)},
+        {DNNL_ARG_WEIGHTS, ready(plan.b, args.b.data, scratch_b)},
+        {DNNL_ARG_DST, plan.c},
+        {DNNL_ARG_SCRATCHPAD, plan.scratchpad}};
+    if (args.bias != nullptr) {
+      plan.bias.set_data_handle(const_cast<float*>(args.bias));
+      operands[DNNL_ARG_BIAS] = plan.bias;
+    }
+    plan.primitive.execute(session().stream, operands);
+    session().stream.wait();
+  } catch (const dnnl::error& error) {
+    inside_flag = false;
+    fail("[matmul] oneDNN cannot do {}x{}x{} in {}: {}", args.m, args.n, args.k,
+         name_of(args.a.dtype), error.what());
+  }
+  inside_flag = false;
+}
+
+}  // namespace heed::kernels::onednn

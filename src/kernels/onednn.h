@@ -1,0 +1,14 @@
+// oneDNN, hidden: only onednn.cc includes its headers. Primitives are cached by shape, up to a
+// bound; operands in a layout that oneDNN is slow on are first reordered into scratch memory.
+#pragma once
+
+#include "kernels/matmul.h"
+
+namespace heed::kernels::onednn {
+
+// Every distance set; no pre_activation; the activation may be none only. Thread safe.
+void matmul(const Matmul& args);
+bool has_bf16();  // this CPU has what oneDNN needs for bf16 products
+bool inside();
+
+}  // namespace heed::kernels::onednn

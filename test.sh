@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Builds Heed and runs its fast test suite, from nothing but a Debian 12 with bash and apt.
+# Arguments go to ctest: ./test.sh -R layer_norm
+set -Eeuo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")"
+
+say() { printf '\n== %s\n' "$*"; }
+step="starting"
+trap 'printf "\n== failed: %s\n" "$step" >&2' ERR
+
+step="installing packages"
+say "$step"
+tools/install-deps.sh build test
+
+step="configuring build/release"
+say "$step"
+cmake --preset release
+
+step="building build/release"
+say "$step"
+cmake --build --preset release
+
+step="running the fast tests"
+say "$step"
+# Several test programs share the cores; threads that spin while they wait would take them from each other.
+export OMP_WAIT_POLICY=passive
+ctest --preset release --label-exclude slow --parallel "$(nproc)" "$@"
