@@ -166,7 +166,7 @@ HEED_AMX_TARGET void block_gemm(int64_t M, int64_t N, int64_t K, const bf16* a, 
       const CornerOfC corner = {c + row * ldc + column, ldc, rows, std::min(kPanel, N - column)};
       const bf16* b = b_packed + column / kPanel * steps * kStepElements;
       update_block(corner, accumulate, [&]() HEED_AMX_TARGET {
-        NoSideWork none;
+        const NoSideWork none;
         multiply_panels(panel, b, direct_steps, none);
         if (direct_steps < steps) {
           multiply_panels(packed_panel(last_step), b + direct_steps * kStepElements, 1, none);

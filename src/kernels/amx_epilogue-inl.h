@@ -124,28 +124,47 @@ struct Epilogue {
   bf16* pre_activation;
 };
 
-template <typename T>
-HEED_AMX_INLINE void write_row(const RowVectors& value, bool accumulate, __mmask32 mask, T* to) {
-  store_row(accumulate ? add(load_row(to, mask), value) : value, mask, to);
+// Carries rows of sums, 32 floats each, to C as T; `mask` tells which columns exist. Rows of C
+// are prefetched a block ahead, since a miss on a store stalls the tile loads behind it.
+template <typename T, bool kPlain>
+HEED_AMX_INLINE void finish_rows_as(const Epilogue& e, const float* sums, int64_t count,
+                                    int64_t at, const float* bias, __mmask32 mask) {
+  T* to = static_cast<T*>(e.c) + at;
+  for (; count > 0; --count, sums += kPanel, to += e.ldc, at += e.ldc) {
+    __builtin_prefetch(to + kPanel, 1);
+    RowVectors v = {_mm512_load_ps(sums), _mm512_load_ps(sums + 16)};
+    if constexpr (!kPlain) {
+      if (bias != nullptr) {
+        v = add(v, load_row(bias, mask));
+      }
+      if (e.pre_activation != nullptr) {
+        store_row(v, mask, e.pre_activation + at);
+      }
+      if (e.activation != Activation::none) {
+        v = {apply(e.activation, v.low), apply(e.activation, v.high)};
+      }
+      if (e.accumulate) {
+        v = add(v, load_row(to, mask));
+      }
+    }
+    store_row(v, mask, to);
+  }
 }
 
-// Carries one row of sums, 32 floats, to C at offset `at`; `mask` tells which columns exist.
-HEED_AMX_INLINE void finish_row(const Epilogue& e, const float* sums, const float* bias,
-                                __mmask32 mask, int64_t at) {
-  RowVectors v = {_mm512_load_ps(sums), _mm512_load_ps(sums + 16)};
-  if (bias != nullptr) {
-    v = add(v, load_row(bias, mask));
-  }
-  if (e.pre_activation != nullptr) {
-    store_row(v, mask, e.pre_activation + at);
-  }
-  if (e.activation != Activation::none) {
-    v = {apply(e.activation, v.low), apply(e.activation, v.high)};
-  }
-  if (e.c_is_f32) {
-    write_row(v, e.accumulate, mask, static_cast<float*>(e.c) + at);
+HEED_AMX_INLINE void finish_block_rows(const Epilogue& e, const float* sums, int64_t row,
+                                       int64_t count, int64_t column, __mmask32 mask) {
+  const int64_t at = row * e.ldc + column;
+  const float* bias = e.bias == nullptr ? nullptr : e.bias + column;
+  const bool plain = bias == nullptr && e.pre_activation == nullptr &&
+                     e.activation == Activation::none && !e.accumulate;
+  if (plain && e.c_is_f32) {
+    finish_rows_as<float, true>(e, sums, count, at, bias, mask);
+  } else if (plain) {
+    finish_rows_as<bf16, true>(e, sums, count, at, bias, mask);
+  } else if (e.c_is_f32) {
+    finish_rows_as<float, false>(e, sums, count, at, bias, mask);
   } else {
-    write_row(v, e.accumulate, mask, static_cast<bf16*>(e.c) + at);
+    finish_rows_as<bf16, false>(e, sums, count, at, bias, mask);
   }
 }
 

@@ -26,39 +26,16 @@ namespace {
 
 constexpr int64_t kBlockElements = kPanel * kPanel;
 
-// A finished block of sums on its way to C, row by row.
-class PendingBlock {
- public:
-  HEED_AMX_INLINE void begin(const Epilogue& epilogue, const float* sums, int64_t row,
-                             int64_t column, int64_t rows, int64_t columns) {
-    epilogue_ = &epilogue;
-    sums_ = sums;
-    bias_ = epilogue.bias == nullptr ? nullptr : epilogue.bias + column;
-    at_ = row * epilogue.ldc + column;
-    rows_left_ = rows;
-    mask_ = mask_of(columns);
-  }
-
-  HEED_AMX_INLINE void advance(int64_t rows) {
-    for (; rows > 0 && rows_left_ > 0; --rows, --rows_left_) {
-      finish_row(*epilogue_, sums_, bias_, mask_, at_);
-      sums_ += kPanel;
-      at_ += epilogue_->ldc;
-    }
-  }
-
-  HEED_AMX_INLINE void finish() { advance(rows_left_); }
-
- private:
-  const Epilogue* epilogue_ = nullptr;
-  const float* sums_ = nullptr;
-  const float* bias_ = nullptr;
-  int64_t at_ = 0;
-  int64_t rows_left_ = 0;
-  __mmask32 mask_ = 0;
+// A finished block of sums on its way to C.
+struct PendingBlock {
+  const float* sums = nullptr;
+  int64_t row = 0;
+  int64_t column = 0;
+  int64_t rows = 0;
+  int64_t columns = 0;
 };
 
-// Packs a panel of A in small portions.
+// Packs a panel of A a quarter of a step at a time.
 class PanelPacker {
  public:
   explicit PanelPacker(const Gemm& gemm) : gemm_(gemm) {}
@@ -66,89 +43,109 @@ class PanelPacker {
   HEED_AMX_INLINE void begin(int64_t row, int64_t k, int64_t steps, bf16* out) {
     row_ = row;
     k_ = k;
-    quarter_ = 0;
-    quarters_left_ = steps * kQuarters;
+    quarters_ = row < gemm_.M ? steps * kQuarters : 0;
     out_ = out;
   }
 
-  HEED_AMX_INLINE void advance() {
-    if (quarters_left_ == 0) {
-      return;
-    }
-    if (quarter_ == 0) {
-      open_square();
-    }
-    if (gemm_.a_transposed) {
-      pack_a_quarter_transposed(src_, ld_, quarter_, out_);
-    } else {
-      pack_a_quarter(src_, ld_, quarter_, out_);
-    }
-    --quarters_left_;
-    if (++quarter_ == kQuarters) {
-      quarter_ = 0;
-      k_ += kStep;
-      out_ += kStepElements;
-    }
-  }
+  int64_t quarters() const { return quarters_; }
 
-  HEED_AMX_INLINE void finish() {
-    while (quarters_left_ > 0) {
-      advance();
+  // Packs quarter `index` and asks for the same one of the panel after.
+  HEED_AMX_INLINE void pack(int64_t index) const {
+    const int64_t quarter = index % kQuarters;
+    const int64_t k = k_ + index / kQuarters * kStep;
+    bf16* step = out_ + index / kQuarters * kStepElements;
+    if (row_ + kPanel > gemm_.M || k + kStep > gemm_.K) {
+      if (quarter == 0) {
+        pack_edge(k, step);
+      }
+    } else if (gemm_.a_transposed) {
+      const bf16* src = gemm_.a + k * gemm_.lda + row_;
+      prefetch(src + 8 * quarter * gemm_.lda + kPanel);
+      pack_a_quarter_transposed(src, gemm_.lda, quarter, step);
+    } else {
+      const bf16* src = gemm_.a + row_ * gemm_.lda + k;
+      prefetch(src + (kPanel + 8 * quarter) * gemm_.lda);
+      pack_a_quarter(src, gemm_.lda, quarter, step);
     }
   }
 
  private:
-  HEED_AMX_INLINE void open_square() {
-    const bool transposed = gemm_.a_transposed;
-    ld_ = gemm_.lda;
-    src_ = transposed ? gemm_.a + k_ * ld_ + row_ : gemm_.a + row_ * ld_ + k_;
+  HEED_AMX_INLINE void prefetch(const bf16* first) const {
+    for (int64_t i = 0; i < 8; ++i) {
+      _mm_prefetch(reinterpret_cast<const char*>(first + i * gemm_.lda), _MM_HINT_T1);
+    }
+  }
+
+  // All four quarters of a square that the edge of A cuts.
+  __attribute__((noinline)) HEED_AMX_TARGET void pack_edge(int64_t k, bf16* step) const {
+    alignas(64) bf16 square[kStepElements];
     const int64_t rows = std::min(kPanel, gemm_.M - row_);
-    const int64_t depth = std::min(kStep, gemm_.K - k_);
-    if (rows < kPanel || depth < kStep) {
-      copy_padded_square(src_, ld_, transposed ? depth : rows, transposed ? rows : depth, square_);
-      src_ = square_;
-      ld_ = 32;
+    const int64_t depth = std::min(kStep, gemm_.K - k);
+    if (gemm_.a_transposed) {
+      copy_padded_square(gemm_.a + k * gemm_.lda + row_, gemm_.lda, depth, rows, square);
+    } else {
+      copy_padded_square(gemm_.a + row_ * gemm_.lda + k, gemm_.lda, rows, depth, square);
+    }
+    for (int64_t quarter = 0; quarter < kQuarters; ++quarter) {
+      if (gemm_.a_transposed) {
+        pack_a_quarter_transposed(square, 32, quarter, step);
+      } else {
+        pack_a_quarter(square, 32, quarter, step);
+      }
     }
   }
 
   const Gemm& gemm_;
   int64_t row_ = 0;
   int64_t k_ = 0;
-  int64_t quarter_ = 0;
-  int64_t quarters_left_ = 0;
+  int64_t quarters_ = 0;
   bf16* out_ = nullptr;
-  const bf16* src_ = nullptr;
-  int64_t ld_ = 0;
-  alignas(64) bf16 square_[kStepElements];
 };
 
-struct SideWork {
-  explicit SideWork(const Gemm& gemm) : packer(gemm) {}
+// What rides along with the multiplication of two panels: a share of the packing of the next panel
+// of A, and the finished block. The chunk's index alone tells what to do.
+class SideWork {
+ public:
+  explicit SideWork(const Gemm& gemm)
+      : packer(gemm),
+        epilogue_{gemm.c,    gemm.ldc,        gemm.c_is_f32,      gemm.accumulate,
+                  gemm.bias, gemm.activation, gemm.pre_activation} {}
 
-  // Spreads the packing of the next panel evenly over the steps spent on the present one.
-  HEED_AMX_INLINE void pace(int64_t steps, int64_t panels) {
-    rows_per_step = ceil_div(kPanel, std::max<int64_t>(steps, 1));
-    quarters_per_step = ceil_div(kQuarters, std::max<int64_t>(panels, 1));
-    steps_per_quarter = std::max<int64_t>(panels / kQuarters, 1);
-    wait = steps_per_quarter;
+  // For the `share`-th of `shares` multiplications by the present panel of A.
+  HEED_AMX_INLINE void begin(int64_t share, int64_t shares, int64_t chunks) {
+    rows_per_chunk_ = ceil_div(block.rows, chunks);
+    quarter_ = packer.quarters() * share / shares;
+    quarter_end_ = packer.quarters() * (share + 1) / shares;
+    quarters_per_chunk_ = ceil_div(quarter_end_ - quarter_, chunks);
   }
 
-  HEED_AMX_INLINE void step() {
-    block.advance(rows_per_step);
-    if (--wait == 0) {
-      wait = steps_per_quarter;
-      for (int64_t i = 0; i < quarters_per_step; ++i) {
-        packer.advance();
-      }
+  HEED_AMX_INLINE void chunk(int64_t index) const {
+    finish_rows(index * rows_per_chunk_, (index + 1) * rows_per_chunk_);
+    const int64_t quarter = quarter_ + index * quarters_per_chunk_;
+    pack_quarters(quarter, std::min(quarter + quarters_per_chunk_, quarter_end_));
+  }
+
+  HEED_AMX_INLINE void pack_quarters(int64_t begin, int64_t end) const {
+    for (int64_t i = begin; i < end; ++i) {
+      packer.pack(i);
     }
+  }
+
+  HEED_AMX_INLINE void finish_rows(int64_t begin, int64_t end) const {
+    const int64_t count = std::min(end, block.rows) - begin;
+    finish_block_rows(epilogue_, block.sums + begin * kPanel, block.row + begin, count,
+                      block.column, mask_of(block.columns));
   }
 
   PendingBlock block;
   PanelPacker packer;
-  int64_t rows_per_step = 0;
-  int64_t quarters_per_step = 0;
-  int64_t steps_per_quarter = 1;
-  int64_t wait = 1;
+
+ private:
+  const Epilogue epilogue_;
+  int64_t rows_per_chunk_ = 0;
+  int64_t quarter_ = 0;
+  int64_t quarter_end_ = 0;
+  int64_t quarters_per_chunk_ = 0;
 };
 
 // The part of C that one thread computes, and how it cuts it up. All but `row_end` and
@@ -191,8 +188,6 @@ class RegionProduct {
         region_(region),
         blocking_(choose_blocking(region.row_end - region.row_begin,
                                   region.column_end - region.column_begin, gemm.K)),
-        epilogue_{gemm.c,    gemm.ldc,        gemm.c_is_f32,      gemm.accumulate,
-                  gemm.bias, gemm.activation, gemm.pre_activation},
         side_(gemm) {}
 
   HEED_AMX_TARGET void run() {
@@ -255,52 +250,52 @@ class RegionProduct {
   HEED_AMX_TARGET void multiply_block(const Region& block, int64_t k) {
     const int64_t steps = ceil_div(std::min(blocking_.k, gemm_.K - k), kStep);
     prepare_b(block.column_begin, block.column_end, k, steps);
-    side_.pace(steps, ceil_div(block.column_end - block.column_begin, kPanel));
     side_.packer.begin(block.row_begin, k, steps, a_panels_[0]);
+    side_.pack_quarters(0, side_.packer.quarters());
     float* partial = partial_;
     for (int64_t row = block.row_begin; row < block.row_end; row += kPanel) {
-      side_.packer.finish();
-      if (row + kPanel < block.row_end) {
-        side_.packer.begin(row + kPanel, k, steps, a_panels_[1]);
-      }
+      const bool more = row + kPanel < block.row_end;
+      side_.packer.begin(row + kPanel, k, more ? steps : 0, a_panels_[1]);
       multiply_row_panel(row, block, k, steps, partial);
       partial += kPanel * blocking_.columns;
       std::swap(a_panels_[0], a_panels_[1]);
     }
-    side_.block.finish();
+    side_.finish_rows(0, kPanel);
+    side_.block.rows = 0;
   }
 
   HEED_AMX_TARGET void multiply_row_panel(int64_t row, const Region& block, int64_t k,
                                           int64_t steps, float* partial) {
-    const bool last = k + blocking_.k >= gemm_.K;
+    const int64_t panels = ceil_div(block.column_end - block.column_begin, kPanel);
     const PanelA a = packed_panel(a_panels_[0]);
     const bf16* b = b_panels_;
-    for (int64_t column = block.column_begin; column < block.column_end; column += kPanel) {
+    for (int64_t i = 0; i < panels; ++i, b += b_panel_elements_, partial += kBlockElements) {
       if (k == 0) {
         zero_sums();
       } else {
         load_sums(partial, kPanel);
       }
+      side_.begin(i, panels, std::max<int64_t>(1, ceil_div(steps, kChunk)));
       multiply_panels(a, b, steps, side_);
-      if (last) {
-        side_.block.finish();
-        float* sums = staging_ + next_staging_ * kBlockElements;
-        next_staging_ ^= 1;
-        store_sums(sums, kPanel);
-        side_.block.begin(epilogue_, sums, row, column, std::min(kPanel, gemm_.M - row),
-                          std::min(kPanel, gemm_.N - column));
-      } else {
+      if (k + blocking_.k < gemm_.K) {
         store_sums(partial, kPanel);
+        continue;
       }
-      partial += kBlockElements;
-      b += b_panel_elements_;
+      if (steps == 0) {
+        side_.chunk(0);  // no multiplication took the pending block along
+      }
+      float* sums = staging_ + next_staging_ * kBlockElements;
+      next_staging_ ^= 1;
+      store_sums(sums, kPanel);
+      const int64_t column = block.column_begin + i * kPanel;
+      side_.block = {sums, row, column, std::min(kPanel, gemm_.M - row),
+                     std::min(kPanel, gemm_.N - column)};
     }
   }
 
   const Gemm& gemm_;
   const Region region_;
   const Blocking blocking_;
-  const Epilogue epilogue_;
   SideWork side_;
   bf16* a_panels_[2] = {};
   float* staging_ = nullptr;

@@ -25,8 +25,9 @@
 #include "tensor/dtype.h"
 
 // The instruction sets are chosen per function: the rest of the binary runs on any x86-64.
-#define HEED_AMX_TARGET                                                                       \
-  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,fma")))
+#define HEED_AMX_TARGET                                                                        \
+  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16," \
+                        "fma,prfchw")))
 #define HEED_AMX_INLINE inline __attribute__((always_inline)) HEED_AMX_TARGET
 
 namespace heed::amx {

@@ -30,8 +30,12 @@ HEED_AMX_INLINE PanelA packed_panel(const bf16* data) {
 }
 
 struct NoSideWork {
-  HEED_AMX_INLINE void step() {}
+  HEED_AMX_INLINE void chunk(int64_t /*index*/) const {}
 };
+
+// Keeps earlier vector stores before the tile loads that follow: gcc 12 does not know that tile
+// loads read memory.
+HEED_AMX_INLINE void publish_stores() { asm volatile("" ::: "memory"); }
 
 // One step. Streaming loads do not displace the L1 lines of an operand that is used again soon.
 template <bool kStreamA>
@@ -55,25 +59,33 @@ HEED_AMX_INLINE void multiply_step(const bf16* a_top, const bf16* a_bottom, int6
   _tile_dpbf16ps(3, 5, 7);
 }
 
-// Steps of A that stay in L1 while panels of B stream past: 16 KiB of 48 are left to everything
-// else. The rest of a longer panel streams from L2 too, as it would not survive in L1 anyway.
-inline constexpr int64_t kResidentSteps = 16;
+// A chunk is a run of steps between two portions of side work.
+inline constexpr int64_t kChunk = 4;
 
-// Adds `steps` steps to the tiles' sums. `side` gets called once per step: independent vector work
-// there is nearly free, as tile instructions leave the vector ports idle.
+// Chunks of A that stay in L1 while panels of B stream past: 16 KiB of 48 are left to everything
+// else. The rest of a longer panel streams from L2 too, as it would not survive in L1 anyway.
+inline constexpr int64_t kResidentChunks = 4;
+
+// Adds `steps` steps to the tiles' sums. side.chunk(i) is called after every chunk: up to about a
+// hundred independent vector instructions are nearly free there, as tile instructions leave the
+// vector ports idle. More of them would crowd tile loads out of the reorder buffer.
 template <typename SideWork>
 HEED_AMX_INLINE void multiply_panels(const PanelA& a, const bf16* b, int64_t steps,
-                                     SideWork& side) {
+                                     const SideWork& side) {
+  publish_stores();
   const bf16* a_top = a.data;
-  const bf16* b_end = b + steps * kStepElements;
-  const bf16* b_resident = b + (steps < kResidentSteps ? steps : kResidentSteps) * kStepElements;
-  for (; b != b_resident; b += kStepElements, a_top += a.step_elements) {
-    multiply_step<false>(a_top, a_top + a.bottom_elements, a.row_bytes, b);
-    side.step();
-  }
-  for (; b != b_end; b += kStepElements, a_top += a.step_elements) {
-    multiply_step<true>(a_top, a_top + a.bottom_elements, a.row_bytes, b);
-    side.step();
+  for (int64_t chunk = 0; steps > 0; ++chunk, steps -= kChunk) {
+    const bf16* b_end = b + (steps < kChunk ? steps : kChunk) * kStepElements;
+    if (chunk < kResidentChunks) {
+      for (; b != b_end; b += kStepElements, a_top += a.step_elements) {
+        multiply_step<false>(a_top, a_top + a.bottom_elements, a.row_bytes, b);
+      }
+    } else {
+      for (; b != b_end; b += kStepElements, a_top += a.step_elements) {
+        multiply_step<true>(a_top, a_top + a.bottom_elements, a.row_bytes, b);
+      }
+    }
+    side.chunk(chunk);
   }
 }
 
@@ -85,6 +97,7 @@ HEED_AMX_INLINE void zero_sums() {
 }
 
 HEED_AMX_INLINE void load_sums(const float* block, int64_t ld) {
+  publish_stores();
   const int64_t row_bytes = ld * static_cast<int64_t>(sizeof(float));
   _tile_loadd(0, block, row_bytes);
   _tile_loadd(1, block + 16, row_bytes);

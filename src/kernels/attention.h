@@ -1,0 +1,91 @@
+// Scaled dot-product attention with every option, blocked over queries and keys with a running
+// softmax: memory grows with the length, never with its square.
+//
+//   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)}) + bias(i, j)     where j is visible to i
+//   y_i = sum over j of dropout(softmax(logits)(i, j)) v_j
+//
+// Query i stands at position p = i + keys - queries, so that a few queries at the end of a long
+// past (decoding) mean what they mean in training. A query that sees nothing gives zeros.
+//
+// Relative positions (Shaw et al. 2018, Huang et al. 2018): r(i, j) = clamp(j - p + center, 0,
+// rows - 1). Only the embeddings a block touches are multiplied with its queries, and the product
+// is skewed into place: no [L, L, D] and no [L, L] tensor exists.
+//
+// Heads h of a row lie h * head_dim from its start. Work is split by (batch, head), with relative
+// positions by head, so results do not depend on the number of threads.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/dropout.h"
+#include "tensor/dtype.h"
+
+namespace heed::kernels {
+
+// One operand [batch, length, heads, head_dim] inside a possibly wider row.
+struct HeadRows {
+  void* data = nullptr;
+  int64_t row = 0;    // elements from one position to the next
+  int64_t batch = 0;  // elements from one sequence to the next
+
+  template <typename T>
+  T* at(int64_t b, int64_t head, int64_t head_dim) const {
+    return static_cast<T*>(data) + b * batch + head * head_dim;
+  }
+};
+
+// Elements between neighbours along batch, head and query; keys are contiguous. 0 broadcasts.
+struct MaskStrides {
+  int64_t batch = 0;
+  int64_t head = 0;
+  int64_t query = 0;
+};
+
+struct Attention {
+  int64_t batch, heads, kv_heads, queries, keys, head_dim;
+  DType dtype;
+  HeadRows q, k, v, y;
+  float scale;
+  bool causal = false;
+  int64_t window_left = -1;               // positions seen to the left; -1: all
+  int64_t window_right = -1;              // and to the right
+  const int32_t* key_lengths = nullptr;   // [batch]
+  const int8_t* mask = nullptr;           // non-zero: visible
+  MaskStrides mask_strides = {};
+  const float* bias = nullptr;            // added to the logits
+  MaskStrides bias_strides = {};
+  const void* relative = nullptr;         // [heads or 1, relative_rows, head_dim]
+  int64_t relative_rows = 0;
+  int64_t relative_center = 0;
+  bool relative_shared = false;           // one table for all heads
+  Dropout dropout = {};
+  float* lse = nullptr;                   // [batch, heads, queries]; +inf where nothing is visible
+  float* weights = nullptr;               // [batch, heads, queries, keys] before dropout
+};
+void attention(const Attention& args);
+
+struct AttentionBackward {
+  Attention forward;  // as it was, with y and lse filled in
+  HeadRows dy;
+  HeadRows dq, dk, dv;
+  bool accumulate_q = false;
+  bool accumulate_k = false;
+  bool accumulate_v = false;
+  void* d_relative = nullptr;  // null if not wanted
+  DType d_relative_dtype = DType::f32;
+  bool accumulate_relative = false;
+};
+void attention_backward(const AttentionBackward& args);
+
+// Where the random numbers of one row of weights begin: rows start on multiples of 16, so that
+// short rows share a group, and heads on whole groups.
+struct AttentionDropoutLayout {
+  int64_t row;   // distance of rows
+  int64_t head;  // distance of heads
+  AttentionDropoutLayout(int64_t queries, int64_t keys)
+      : row(keys <= kDropoutGroup ? (keys + 15) / 16 * 16
+                                  : (keys + kDropoutGroup - 1) / kDropoutGroup * kDropoutGroup),
+        head((queries * row + kDropoutGroup - 1) / kDropoutGroup * kDropoutGroup) {}
+};
+
+}  // namespace heed::kernels

@@ -1,0 +1,343 @@
+// The backward pass of attention, block by block, from the log-sum-exp of each row that the forward
+// pass left. With P = exp(logits - lse), K = dropout multipliers and delta_i = dy_i . y_i:
+//
+//   dV_j += (P K)^T dY_i
+//   dP    = (dY_i V_j^T) K
+//   dS    = scale P (dP - delta)
+//   dQ_i += dS K_j,  dK_j += dS^T Q_i
+//   dZ    = dS skewed back,  dQ_i += dZ E,  dE += dZ^T Q_i       (relative positions)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/attention_backward.cc"
+#include <hwy/foreach_target.h>
+// Must come after foreach_target.h.
+#include <hwy/highway.h>
+
+#include <type_traits>
+
+#include "base/parallel.h"
+#include "kernels/attention_products-inl.h"
+#include "kernels/cpu.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace heed {
+namespace HWY_NAMESPACE {
+
+inline constexpr int64_t kWideRow = kMostKeyBlock + kQueryBlock + 2 * kPanelWidth;
+
+struct BackwardWorkspace {
+  float* logits;      // [kQueryBlock, ld], then dS
+  float* d_weights;   // [kQueryBlock, ld]
+  float* keep;        // [kQueryBlock, ld]
+  float* embedded;    // [kQueryBlock, kWideRow], then dZ
+  bf16* narrow_p;     // P K and dS, dZ for products in bf16
+  bf16* narrow_ds;
+  bf16* narrow_dz;
+  float* dk;          // [key block, head_dim]
+  float* dv;
+  float* dq;          // [queries, head_dim]
+  float* delta;       // [queries]
+
+  explicit BackwardWorkspace(const kernels::Attention& a) {
+    thread_local Scratch scratch;
+    constexpr int64_t kBlock = kQueryBlock * kMostKeyBlock;
+    const int64_t floats = 3 * kBlock + kQueryBlock * kWideRow + 2 * kMostKeyBlock * a.head_dim +
+                           a.queries * (a.head_dim + 1);
+    Pieces pieces(scratch, 4 * floats + 2 * (2 * kBlock + kQueryBlock * kWideRow) + 2048);
+    logits = pieces.take<float>(kBlock);
+    d_weights = pieces.take<float>(kBlock);
+    keep = pieces.take<float>(kBlock);
+    embedded = pieces.take<float>(kQueryBlock * kWideRow);
+    narrow_p = pieces.take<bf16>(kBlock);
+    narrow_ds = pieces.take<bf16>(kBlock);
+    narrow_dz = pieces.take<bf16>(kQueryBlock * kWideRow);
+    dk = pieces.take<float>(kMostKeyBlock * a.head_dim);
+    dv = pieces.take<float>(kMostKeyBlock * a.head_dim);
+    dq = pieces.take<float>(a.queries * a.head_dim);
+    delta = pieces.take<float>(a.queries);
+  }
+};
+
+// P from logits in place, and P K for the product with dY.
+template <typename Weight>
+HWY_INLINE void weights_row(float* s, Range columns, int64_t ld, float lse, const float* keep,
+                            Weight* kept) {
+  const size_t n = static_cast<size_t>(columns.end - columns.begin);
+  float* row = s + columns.begin;
+  const FloatVec shift = set(lse);
+  map(n, row, [&](FloatVec v) { return exp(hn::Sub(v, shift)); }, row);
+  std::fill(s, row, 0.0F);
+  std::fill(row + n, s + ld, 0.0F);
+  if (keep != nullptr) {
+    map(n, kept + columns.begin, [](FloatVec p, FloatVec k) { return hn::Mul(p, k); }, row,
+        keep + columns.begin);
+    std::fill(kept, kept + columns.begin, Weight(0.0F));
+    std::fill(kept + columns.end, kept + ld, Weight(0.0F));
+  } else if (static_cast<void*>(kept) != static_cast<void*>(s)) {
+    map(static_cast<size_t>(ld), kept, [](FloatVec p) { return p; }, s);
+  }
+}
+
+// dS = scale P (dP K - delta), in place of dP.
+HWY_INLINE void d_logits_row(const float* p, float* dp, const float* keep, int64_t ld, float delta,
+                             float scale) {
+  const FloatVec d = set(delta);
+  const FloatVec factor = set(scale);
+  const size_t n = static_cast<size_t>(ld);
+  if (keep != nullptr) {
+    map(
+        n, dp,
+        [&](FloatVec w, FloatVec g, FloatVec k) {
+          return hn::Mul(hn::Mul(factor, w), hn::MulSub(g, k, d));
+        },
+        p, dp, keep);
+  } else {
+    map(n, dp, [&](FloatVec w, FloatVec g) { return hn::Mul(hn::Mul(factor, w), hn::Sub(g, d)); },
+        p, dp);
+  }
+}
+
+// dZ of one row: dS moved to the embeddings its columns took.
+HWY_INLINE void skew_back(const kernels::Attention& a, const Block& block, const Range& range,
+                          int64_t i, const float* ds, float* dz) {
+  std::fill_n(dz, range.end - range.begin, 0.0F);
+  relative_runs(a, block, range, i, row_columns(a, block, i),
+                [&](Range run, int64_t embedding, int step) HWY_ATTR {
+                  for (int64_t c = run.begin; c < run.end; ++c) {
+                    dz[embedding + (c - run.begin) * step] += ds[c];
+                  }
+                });
+}
+
+template <typename T, typename Products>
+class BackwardHead {
+ public:
+  using Weight = typename Products::Weight;
+
+  BackwardHead(const kernels::AttentionBackward& args, int64_t b, int64_t head, float* de)
+      : args_(args),
+        a_(args.forward),
+        b_(b),
+        head_(head),
+        de_(de),
+        products_(a_, head_data<T>(a_, &args.dy, b, head)),
+        work_(a_) {}
+
+  void run(bool first_of_group) {
+    prepare();
+    const int64_t d = a_.head_dim;
+    const int64_t kv_head = head_ / (a_.heads / a_.kv_heads);
+    for (int64_t key = 0; key < a_.keys; key += key_block_of(a_)) {
+      std::fill_n(work_.dk, kMostKeyBlock * d, 0.0F);
+      std::fill_n(work_.dv, kMostKeyBlock * d, 0.0F);
+      int64_t keys = 0;
+      for (int64_t query = 0; query < a_.queries; query += kQueryBlock) {
+        const Block block = make_block(a_, b_, head_, query, key);
+        keys = block.keys;
+        if (!block.empty()) {
+          run_block(block);
+        }
+      }
+      put(args_.dk, kv_head, key, keys, work_.dk, args_.accumulate_k || !first_of_group);
+      put(args_.dv, kv_head, key, keys, work_.dv, args_.accumulate_v || !first_of_group);
+    }
+    put(args_.dq, head_, 0, a_.queries, work_.dq, args_.accumulate_q);
+  }
+
+ private:
+  void prepare() {
+    const int64_t d = a_.head_dim;
+    std::fill_n(work_.dq, a_.queries * d, 0.0F);
+    const T* y = a_.y.at<const T>(b_, head_, d);
+    const T* dy = args_.dy.at<const T>(b_, head_, d);
+    for (int64_t i = 0; i < a_.queries; ++i) {
+      work_.delta[i] = reduce(static_cast<size_t>(d),
+                              [](FloatVec g, FloatVec v) { return hn::Mul(g, v); },
+                              dy + i * args_.dy.row, y + i * a_.y.row);
+    }
+  }
+
+  const float* keep_row(const Block& block, int64_t i) const {
+    return a_.dropout.active() ? work_.keep + i * block.ld : nullptr;
+  }
+
+  // P in work_.logits, P K where the products want it.
+  Weight* weights(const Block& block, const Range& range) {
+    products_.logits(block, work_.logits);
+    if (a_.relative != nullptr) {
+      products_.embedded(block, range, work_.embedded, kWideRow);
+    }
+    if (a_.dropout.active()) {
+      block_keep_scales(a_, block, work_.keep);
+    }
+    Weight* kept = kept_weights();
+    const float* lse = a_.lse + (b_ * a_.heads + head_) * a_.queries + block.query;
+    for (int64_t i = 0; i < block.queries; ++i) {
+      float* s = work_.logits + i * block.ld;
+      const Range columns = row_columns(a_, block, i);
+      if (a_.relative != nullptr) {
+        add_relative(a_, block, range, i, columns, work_.embedded + i * kWideRow, s);
+      }
+      finish_logits(a_, block, i, columns, s);
+      weights_row(s, columns, block.ld, lse[i], keep_row(block, i), kept + i * block.ld);
+    }
+    return kept;
+  }
+
+  // In f32 P K may stand where P stands unless dropout makes them differ.
+  Weight* kept_weights() {
+    if constexpr (std::is_same_v<Weight, float>) {
+      return a_.dropout.active() ? work_.d_weights : work_.logits;
+    } else {
+      return work_.narrow_p;
+    }
+  }
+
+  // The f32 rows in the type of the products.
+  const Weight* narrowed(const float* from, bf16* to, int64_t count) const {
+    if constexpr (std::is_same_v<Weight, float>) {
+      return from;
+    } else {
+      map(static_cast<size_t>(count), to, [](FloatVec v) { return v; }, from);
+      return to;
+    }
+  }
+
+  void run_block(const Block& block) {
+    const Range range = a_.relative == nullptr ? Range{0, 0} : relative_range(a_, block);
+    products_.d_value(block, weights(block, range), work_.dv);
+    products_.d_values(block, work_.d_weights);
+    for (int64_t i = 0; i < block.queries; ++i) {
+      float* ds = work_.d_weights + i * block.ld;
+      // Columns outside the block's range hold nothing yet; their P is zero.
+      std::fill(ds, ds + block.begin, 0.0F);
+      std::fill(ds + block.end, ds + block.ld, 0.0F);
+      d_logits_row(work_.logits + i * block.ld, ds, keep_row(block, i), block.ld,
+                   work_.delta[block.query + i], a_.scale);
+      if (a_.relative != nullptr) {
+        skew_back(a_, block, range, i, ds, work_.embedded + i * kWideRow);
+      }
+    }
+    float* dq = work_.dq + block.query * a_.head_dim;
+    const Weight* ds = narrowed(work_.d_weights, work_.narrow_ds, block.queries * block.ld);
+    products_.d_query(block, ds, dq);
+    products_.d_key(block, ds, work_.dk);
+    if (a_.relative != nullptr) {
+      const Weight* dz = narrowed(work_.embedded, work_.narrow_dz, block.queries * kWideRow);
+      products_.d_query_relative(block, range, dz, kWideRow, dq);
+      if (de_ != nullptr) {
+        products_.d_relative(block, range, dz, kWideRow, de_);
+      }
+    }
+  }
+
+  void put(const kernels::HeadRows& rows, int64_t head, int64_t first, int64_t count,
+           const float* from, bool accumulate) const {
+    if (rows.data == nullptr) {
+      return;
+    }
+    const size_t d = static_cast<size_t>(a_.head_dim);
+    for (int64_t i = 0; i < count; ++i) {
+      T* to = rows.at<T>(b_, head, a_.head_dim) + (first + i) * rows.row;
+      if (accumulate) {
+        map(d, to, [](FloatVec v, FloatVec old) { return hn::Add(v, old); },
+            from + i * a_.head_dim, to);
+      } else {
+        map(d, to, [](FloatVec v) { return v; }, from + i * a_.head_dim);
+      }
+    }
+  }
+
+  const kernels::AttentionBackward& args_;
+  const kernels::Attention& a_;
+  int64_t b_;
+  int64_t head_;
+  float* de_;
+  Products products_;
+  BackwardWorkspace work_;
+};
+
+// One head of one sequence; de is the head's f32 gradient of the relative embeddings, or null.
+void attention_backward_head(const kernels::AttentionBackward& args, int64_t b, int64_t head,
+                             float* de) {
+  const bool first = head % (args.forward.heads / args.forward.kv_heads) == 0;
+  with_type(args.forward.dtype, [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    if constexpr (std::is_same_v<T, bf16>) {
+      if (max_isa() == Isa::amx) {
+        BackwardHead<bf16, TileProducts>(args, b, head, de).run(first);
+        return;
+      }
+    }
+    BackwardHead<T, FloatProducts<T>>(args, b, head, de).run(first);
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace heed
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include "kernels/elementwise.h"
+
+namespace heed {
+HWY_EXPORT(attention_backward_head);
+
+namespace kernels {
+namespace {
+
+void put_relative(const AttentionBackward& args, int64_t table, const float* de) {
+  const int64_t size = args.forward.relative_rows * args.forward.head_dim;
+  copy({.n = size,
+        .from = {de, DType::f32},
+        .to = {static_cast<std::byte*>(args.d_relative) +
+                   static_cast<size_t>(table * size) * size_of(args.d_relative_dtype),
+               args.d_relative_dtype},
+        .accumulate = args.accumulate_relative});
+}
+
+// Heads [first, last) of all sequences, whose embeddings are one table.
+void backward_table(const AttentionBackward& args, int64_t first, int64_t last, int64_t table) {
+  thread_local Scratch scratch;
+  const int64_t size = args.forward.relative_rows * args.forward.head_dim;
+  float* de = nullptr;
+  if (args.d_relative != nullptr) {
+    de = scratch.get<float>(static_cast<size_t>(size));
+    std::fill_n(de, size, 0.0F);
+  }
+  for (int64_t b = 0; b < args.forward.batch; ++b) {
+    for (int64_t head = first; head < last; ++head) {
+      HWY_DYNAMIC_DISPATCH(attention_backward_head)(args, b, head, de);
+    }
+  }
+  if (de != nullptr) {
+    put_relative(args, table, de);
+  }
+}
+
+}  // namespace
+
+void attention_backward(const AttentionBackward& args) {
+  const Attention& a = args.forward;
+  const int64_t group = a.heads / a.kv_heads;
+  if (a.relative == nullptr) {
+    parallel_tasks(a.batch * a.kv_heads, [&](int64_t task) {
+      for (int64_t i = 0; i < group; ++i) {
+        HWY_DYNAMIC_DISPATCH(attention_backward_head)
+        (args, task / a.kv_heads, task % a.kv_heads * group + i, nullptr);
+      }
+    });
+  } else if (a.relative_shared) {
+    backward_table(args, 0, a.heads, 0);
+  } else {
+    // Sequences share the embeddings' gradient, so a head's sequences run one after the other.
+    parallel_tasks(a.kv_heads, [&](int64_t task) {
+      for (int64_t head = task * group; head < (task + 1) * group; ++head) {
+        backward_table(args, head, head + 1, head);
+      }
+    });
+  }
+}
+
+}  // namespace kernels
+}  // namespace heed
+#endif  // HWY_ONCE

@@ -1,0 +1,225 @@
+#include "ops/attention.h"
+
+#include <cmath>
+
+#include "autograd/tape.h"
+#include "kernels/attention.h"
+#include "ops/check.h"
+
+namespace heed {
+namespace {
+
+const OpName kAttention{"attention"};
+
+using kernels::HeadRows;
+
+// q, k and v as they lie in up to three tensors: index of the tensor and of the part in its row.
+struct Layout {
+  Tensor tensors[3];  // q, k, v; the same tensor where they are packed
+  int64_t parts[3];   // how many operands share a row of the tensor
+  int64_t part[3];    // which of them this is
+};
+
+HeadRows rows_of(const Tensor& tensor, int64_t parts, int64_t part, int64_t heads, int64_t dim) {
+  const int64_t width = heads * dim;
+  std::byte* data = static_cast<std::byte*>(tensor.raw());
+  return {.data = data + static_cast<size_t>(part * width) * size_of(tensor.dtype()),
+          .row = parts * width,
+          .batch = tensor.dim(1) * parts * width};
+}
+
+kernels::MaskStrides mask_strides(const char* what, const Tensor& mask, const kernels::Attention& a) {
+  const int64_t expected[4] = {a.batch, a.heads, a.queries, a.keys};
+  check(mask.rank() >= 2 && mask.rank() <= 4, "[attention] {} is {}, expected rank 2 to 4", what,
+        mask.shape().str());
+  int64_t strides[4] = {0, 0, 0, 0};
+  int64_t stride = 1;
+  for (int axis = 3, from = mask.rank() - 1; from >= 0; --axis, --from) {
+    if (mask.rank() == 3 && from == 0) {
+      axis = 0;  // [B,Tq,Tk] has no head axis
+    }
+    const int64_t extent = mask.dim(from);
+    check(extent == expected[axis] || (extent == 1 && axis < 3),
+          "[attention] {} is {}, expected to broadcast to [{},{},{},{}]", what, mask.shape().str(),
+          a.batch, a.heads, a.queries, a.keys);
+    strides[axis] = extent == 1 ? 0 : stride;
+    stride *= extent;
+  }
+  return {.batch = strides[0], .head = strides[1], .query = strides[2]};
+}
+
+void set_masks(const AttentionOptions& options, kernels::Attention& a) {
+  if (options.lengths.defined()) {
+    check_dtype("attention", "lengths", options.lengths, DType::i32);
+    check_shape("attention", "lengths", options.lengths, {a.batch});
+    a.key_lengths = options.lengths.data<int32_t>();
+    for (int64_t b = 0; b < a.batch; ++b) {
+      check(a.key_lengths[b] >= 0 && a.key_lengths[b] <= a.keys,
+            "[attention] lengths[{}] is {}, expected 0 to {}", b, a.key_lengths[b], a.keys);
+    }
+  }
+  if (options.mask.defined()) {
+    check_dtype("attention", "mask", options.mask, DType::i8);
+    a.mask = options.mask.data<int8_t>();
+    a.mask_strides = mask_strides("mask", options.mask, a);
+  }
+  if (options.bias.defined()) {
+    check_dtype("attention", "bias", options.bias, DType::f32);
+    a.bias = options.bias.data<float>();
+    a.bias_strides = mask_strides("bias", options.bias, a);
+  }
+}
+
+void set_relative(const AttentionOptions& options, kernels::Attention& a) {
+  const Tensor& table = options.relative;
+  if (!table.defined()) {
+    return;
+  }
+  check_dtype("attention", "relative", table, a.dtype);
+  const bool shared = table.rank() == 2;
+  const int64_t rows = table.dim(shared ? 0 : 1);
+  check(table.rank() >= 2 && rows > 0, "[attention] relative is {}, expected [H,R,D] or [R,D]",
+        table.shape().str());
+  check_shape("attention", "relative", table,
+              shared ? Shape{rows, a.head_dim} : Shape{a.heads, rows, a.head_dim});
+  a.relative = table.raw();
+  a.relative_rows = rows;
+  a.relative_shared = shared;
+  a.relative_center = options.relative_center < 0 ? rows - 1 : options.relative_center;
+  check(a.relative_center < rows, "[attention] relative_center is {}, expected less than {}",
+        a.relative_center, rows);
+}
+
+kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shape& k,
+                                const AttentionOptions& options) {
+  const Tensor& first = layout.tensors[0];
+  kernels::Attention a{.batch = q[0],
+                       .heads = q[-2],
+                       .kv_heads = k[-2],
+                       .queries = q[1],
+                       .keys = k[1],
+                       .head_dim = q[-1],
+                       .dtype = first.dtype(),
+                       .q = rows_of(first, layout.parts[0], layout.part[0], q[-2], q[-1]),
+                       .k = rows_of(layout.tensors[1], layout.parts[1], layout.part[1], k[-2], q[-1]),
+                       .v = rows_of(layout.tensors[2], layout.parts[2], layout.part[2], k[-2], q[-1]),
+                       .y = {},
+                       .scale = options.scale};
+  if (options.scale == 0.0F) {
+    a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
+  }
+  a.causal = options.causal;
+  a.window_left = options.window_left;
+  a.window_right = options.window_right;
+  set_masks(options, a);
+  set_relative(options, a);
+  return a;
+}
+
+// Gradients of q, k and v, each in its part of the tensor's gradient. Parts of one tensor share one
+// target: the first asks for it, and the parts together write all of it.
+void set_targets(const Layout& layout, kernels::AttentionBackward& back) {
+  HeadRows* rows[3] = {&back.dq, &back.dk, &back.dv};
+  bool* accumulate[3] = {&back.accumulate_q, &back.accumulate_k, &back.accumulate_v};
+  const int64_t heads[3] = {back.forward.heads, back.forward.kv_heads, back.forward.kv_heads};
+  GradTarget targets[3];
+  for (int i = 0; i < 3; ++i) {
+    if (!needs_grad(layout.tensors[i])) {
+      continue;
+    }
+    const bool follows = i > 0 && layout.part[i] > 0;
+    targets[i] = follows ? targets[i - 1] : grad_target(layout.tensors[i]);
+    *rows[i] = rows_of(targets[i].grad, layout.parts[i], layout.part[i], heads[i],
+                       back.forward.head_dim);
+    *accumulate[i] = targets[i].accumulate;
+  }
+}
+
+// Everything the backward pass keeps alive.
+struct Saved {
+  Layout layout;
+  Tensor y, lse, lengths, mask, bias, relative;
+  kernels::Attention args;
+};
+
+void backward(const Saved& saved, const Tensor& dy) {
+  kernels::AttentionBackward back{.forward = saved.args, .dy = {}, .dq = {}, .dk = {}, .dv = {}};
+  back.dy = rows_of(dy, 1, 0, saved.args.heads, saved.args.head_dim);
+  set_targets(saved.layout, back);
+  if (saved.relative.defined() && needs_grad(saved.relative)) {
+    const GradTarget target = grad_target(saved.relative);
+    back.d_relative = target.grad.raw();
+    back.d_relative_dtype = target.grad.dtype();
+    back.accumulate_relative = target.accumulate;
+  }
+  kernels::attention_backward(back);
+}
+
+AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
+                    const AttentionOptions& options) {
+  kernels::Attention args = forward_args(layout, q, k, options);
+  AttentionResult result;
+  result.y = Tensor::empty(q, args.dtype);  // [B,Tq,H,D]
+  args.y = rows_of(result.y, 1, 0, args.heads, args.head_dim);
+  if (options.weights) {
+    result.weights = Tensor::empty({args.batch, args.heads, args.queries, args.keys});
+    args.weights = result.weights.data<float>();
+  }
+  if (Tape* tape = Tape::current(); tape != nullptr && options.dropout > 0.0F) {
+    args.dropout = {options.dropout, tape->draw()};
+  }
+  Tape* tape = Tape::recording(
+      {&layout.tensors[0], &layout.tensors[1], &layout.tensors[2], &options.relative});
+  Saved saved;
+  if (tape != nullptr) {
+    saved.lse = Tensor::empty({args.batch, args.heads, args.queries});
+    args.lse = saved.lse.data<float>();
+  }
+  kernels::attention(args);
+  if (tape != nullptr) {
+    args.weights = nullptr;
+    saved = {.layout = layout, .y = result.y.detached(), .lse = saved.lse, .lengths = options.lengths,
+             .mask = options.mask, .bias = options.bias, .relative = options.relative, .args = args};
+    tape->record(kAttention, result.y, [saved](const Tensor& dy) { backward(saved, dy); });
+  }
+  return result;
+}
+
+}  // namespace
+
+AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                          const AttentionOptions& options) {
+  check_float("attention", "q", q);
+  check_dtype("attention", "k", k, q.dtype());
+  check_dtype("attention", "v", v, q.dtype());
+  check(q.rank() == 4 && k.rank() == 4 && q.dim(0) == k.dim(0) && q.dim(3) == k.dim(3) &&
+            k.dim(2) > 0 && q.dim(2) % k.dim(2) == 0,
+        "[attention] q is {}, k is {}: expected [B,Tq,H,D] and [B,Tk,Hk,D], H a multiple of Hk",
+        q.shape().str(), k.shape().str());
+  check_shape("attention", "v", v, k.shape());
+  return run({.tensors = {q, k, v}, .parts = {1, 1, 1}, .part = {0, 0, 0}}, q.shape(), k.shape(),
+             options);
+}
+
+AttentionResult attention_qkv(const Tensor& qkv, const AttentionOptions& options) {
+  check_float("attention", "qkv", qkv);
+  check(qkv.rank() == 5 && qkv.dim(2) == 3, "[attention] qkv is {}, expected [B,T,3,H,D]",
+        qkv.shape().str());
+  const Shape one{qkv.dim(0), qkv.dim(1), qkv.dim(3), qkv.dim(4)};
+  return run({.tensors = {qkv, qkv, qkv}, .parts = {3, 3, 3}, .part = {0, 1, 2}}, one, one,
+             options);
+}
+
+AttentionResult attention_kv(const Tensor& q, const Tensor& kv, const AttentionOptions& options) {
+  check_float("attention", "q", q);
+  check_dtype("attention", "kv", kv, q.dtype());
+  check(q.rank() == 4 && kv.rank() == 5 && kv.dim(2) == 2 && q.dim(0) == kv.dim(0) &&
+            q.dim(2) == kv.dim(3) && q.dim(3) == kv.dim(4),
+        "[attention] q is {}, kv is {}: expected [B,Tq,H,D] and [B,Tk,2,H,D]", q.shape().str(),
+        kv.shape().str());
+  const Shape one{kv.dim(0), kv.dim(1), kv.dim(3), kv.dim(4)};
+  return run({.tensors = {q, kv, kv}, .parts = {1, 2, 2}, .part = {0, 0, 1}}, q.shape(), one,
+             options);
+}
+
+}  // namespace heed
