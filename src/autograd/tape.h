@@ -100,6 +100,7 @@ class Tape {
   void clear();
 
   size_t nodes() const { return nodes_.size(); }
+  bool paused() const { return paused_; }
 
   // A stream of random numbers nobody else has: for dropout.
   RandomStream draw() { return {seed_, draws_++}; }

@@ -133,9 +133,8 @@ HEED_AMX_INLINE void update_block(const CornerOfC& corner, bool accumulate,
 }  // namespace
 
 bool available() {
-  static const bool result =
-      !environment_forbids() && cpu_has_amx() &&
-      syscall(SYS_arch_prctl, kRequestPermission, kTileDataState) == 0;
+  static const bool result = !environment_forbids() && cpu_has_amx() &&
+                             syscall(SYS_arch_prctl, kRequestPermission, kTileDataState) == 0;
   return result;
 }
 

@@ -5,8 +5,8 @@
 // Thread safety: every function may be called from several threads at once on disjoint outputs.
 // gemm() and the pack functions start their own OpenMP region unless they are called inside one;
 // block_gemm() never does.
-// Results: an element's bits depend on its row of A, its column of B, K and the epilogue only, never
-// on M, N, the number of threads or whether B came packed. Subnormal numbers count as zero.
+// Results: an element's bits depend on its row of A, its column of B, K and the epilogue only,
+// never on M, N, the number of threads or whether B came packed. Subnormal numbers count as zero.
 //
 // Everything but available() needs a processor for which available() is true.
 #pragma once
@@ -33,8 +33,9 @@ void pack_b_transposed(const bf16* b, int64_t ldb, int64_t K, int64_t N, bf16* o
 // out[c][r] = src[r][c] for r < rows, c < cols. Single-threaded.
 void transpose(const bf16* src, int64_t ld, int64_t rows, int64_t cols, bf16* out, int64_t ld_out);
 
-// Loads the tile configuration on this thread and releases the tiles at the end, which keeps context
-// switches cheap. Scopes do not nest, and no gemm() may run on the thread while one is alive.
+// Loads the tile configuration on this thread and releases the tiles at the end, which keeps
+// context switches cheap. Scopes do not nest, and no gemm() may run on the thread while one is
+// alive.
 struct TileScope {
   TileScope();
   ~TileScope();
@@ -63,9 +64,9 @@ struct Gemm {
   int64_t ldc = 0;
   bool c_is_f32 = false;
   bool accumulate = false;
-  const float* bias = nullptr;  // [N]
+  const float* bias = nullptr;               // [N]
   Activation activation = Activation::none;  // up to gelu_tanh
-  bf16* pre_activation = nullptr;  // [M][ldc]: receives A * B + bias
+  bf16* pre_activation = nullptr;            // [M][ldc]: receives A * B + bias
 };
 void gemm(const Gemm& args);
 

@@ -16,8 +16,7 @@ namespace heed::amx {
 HEED_AMX_INLINE __m512 exp2_approx(__m512 x) {
   const __m512 bounded =
       _mm512_max_ps(_mm512_min_ps(x, _mm512_set1_ps(100.0F)), _mm512_set1_ps(-100.0F));
-  const __m512 whole =
-      _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  const __m512 whole = _mm512_roundscale_ps(bounded, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
   const __m512 f = _mm512_sub_ps(bounded, whole);
   __m512 p = _mm512_set1_ps(0.0013390863F);
   p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(0.009676032F));
@@ -28,8 +27,8 @@ HEED_AMX_INLINE __m512 exp2_approx(__m512 x) {
   return _mm512_scalef_ps(p, whole);
 }
 
-// 1 / x by one Newton step, for x in [1, 2^101]: a full division would cost more than the rest of an
-// activation.
+// 1 / x by one Newton step, for x in [1, 2^101]: a full division would cost more than the rest of
+// an activation.
 HEED_AMX_INLINE __m512 reciprocal(__m512 x) {
   const __m512 estimate = _mm512_rcp14_ps(x);
   const __m512 error = _mm512_fnmadd_ps(x, estimate, _mm512_set1_ps(1.0F));
@@ -38,18 +37,17 @@ HEED_AMX_INLINE __m512 reciprocal(__m512 x) {
 
 // x * sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3), which equals the form with tanh.
 HEED_AMX_INLINE __m512 gelu_tanh(__m512 x) {
-  constexpr float kLinear = -2.3022082F;    // -2 sqrt(2 / pi) log2(e)
-  constexpr float kCubic = -0.10294324F;    // kLinear * 0.044715
+  constexpr float kLinear = -2.3022082F;  // -2 sqrt(2 / pi) log2(e)
+  constexpr float kCubic = -0.10294324F;  // kLinear * 0.044715
   const __m512 square = _mm512_mul_ps(x, x);
-  const __m512 exponent = _mm512_mul_ps(
-      x, _mm512_fmadd_ps(square, _mm512_set1_ps(kCubic), _mm512_set1_ps(kLinear)));
-  return _mm512_mul_ps(
-      x, reciprocal(_mm512_add_ps(_mm512_set1_ps(1.0F), exp2_approx(exponent))));
+  const __m512 exponent =
+      _mm512_mul_ps(x, _mm512_fmadd_ps(square, _mm512_set1_ps(kCubic), _mm512_set1_ps(kLinear)));
+  return _mm512_mul_ps(x, reciprocal(_mm512_add_ps(_mm512_set1_ps(1.0F), exp2_approx(exponent))));
 }
 
-// x * Phi(x). The lower tail Phi(-a) = exp(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), keeps its relative
-// precision where 1 + erf would cancel; P interpolates at Chebyshev points for a in [0, 14], of which
-// [0, 11] is used: Phi(-11) is 2e-28.
+// x * Phi(x). The lower tail Phi(-a) = exp(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), keeps its
+// relative precision where 1 + erf would cancel; P interpolates at Chebyshev points for a in [0,
+// 14], of which [0, 11] is used: Phi(-11) is 2e-28.
 HEED_AMX_INLINE __m512 gelu(__m512 x) {
   const __m512 a = _mm512_min_ps(_mm512_abs_ps(x), _mm512_set1_ps(11.0F));
   const __m512 one = _mm512_set1_ps(1.0F);
@@ -124,14 +122,12 @@ struct Epilogue {
   bf16* pre_activation;
 };
 
-// Carries rows of sums, 32 floats each, to C as T; `mask` tells which columns exist. Rows of C
-// are prefetched a block ahead, since a miss on a store stalls the tile loads behind it.
+// Carries rows of sums, 32 floats each, to C as T; `mask` tells which columns exist.
 template <typename T, bool kPlain>
-HEED_AMX_INLINE void finish_rows_as(const Epilogue& e, const float* sums, int64_t count,
-                                    int64_t at, const float* bias, __mmask32 mask) {
+HEED_AMX_INLINE void finish_rows_as(const Epilogue& e, const float* sums, int64_t count, int64_t at,
+                                    const float* bias, __mmask32 mask) {
   T* to = static_cast<T*>(e.c) + at;
   for (; count > 0; --count, sums += kPanel, to += e.ldc, at += e.ldc) {
-    __builtin_prefetch(to + kPanel, 1);
     RowVectors v = {_mm512_load_ps(sums), _mm512_load_ps(sums + 16)};
     if constexpr (!kPlain) {
       if (bias != nullptr) {

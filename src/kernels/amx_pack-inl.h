@@ -25,17 +25,18 @@
 #include "tensor/dtype.h"
 
 // The instruction sets are chosen per function: the rest of the binary runs on any x86-64.
-#define HEED_AMX_TARGET                                                                        \
-  __attribute__((target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16," \
-                        "fma,prfchw")))
+#define HEED_AMX_TARGET                                                         \
+  __attribute__((                                                               \
+      target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16," \
+             "fma,prfchw")))
 #define HEED_AMX_INLINE inline __attribute__((always_inline)) HEED_AMX_TARGET
 
 namespace heed::amx {
 
-inline constexpr int64_t kPanel = 32;               // rows of A or columns of B in a panel
-inline constexpr int64_t kStep = 32;                // values of k in a step
-inline constexpr int64_t kTileElements = 512;       // bf16 in a tile
-inline constexpr int64_t kStepElements = 1024;      // bf16 in a panel's step
+inline constexpr int64_t kPanel = 32;           // rows of A or columns of B in a panel
+inline constexpr int64_t kStep = 32;            // values of k in a step
+inline constexpr int64_t kTileElements = 512;   // bf16 in a tile
+inline constexpr int64_t kStepElements = 1024;  // bf16 in a panel's step
 inline constexpr int64_t kTileBytesPerRow = 64;
 
 inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -30,7 +30,8 @@ HEED_AMX_TARGET void pack_b_panel(const RawB& b, int64_t k, int64_t steps, int64
     const bf16* src = b.transposed ? b.data + column * b.ld + k : b.data + k * b.ld + column;
     int64_t ld = b.ld;
     const int64_t depth = std::min(kStep, b.K - k);
-    if (columns < kPanel || depth < kStep) {
+    // Also when a power-of-two ld would put the lines, all needed several times, into few L1 sets.
+    if (columns < kPanel || depth < kStep || (b.transposed && ld % 512 == 0)) {
       copy_padded_square(src, ld, b.transposed ? columns : depth, b.transposed ? depth : columns,
                          square);
       src = square;

@@ -41,7 +41,7 @@ struct Range {
 
 // Keys that query i of sequence b may see, before any mask.
 HWY_INLINE Range visible_keys(const kernels::Attention& a, int64_t b, int64_t i) {
-  const int64_t position = i + a.keys - a.queries;
+  const int64_t position = i + a.first_position;
   int64_t end = a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b], 0, a.keys);
   if (a.causal) {
     end = std::min(end, position + 1);
@@ -85,10 +85,9 @@ HWY_INLINE Block make_block(const kernels::Attention& a, int64_t b, int64_t head
 
 // Embeddings that a block touches: rows [begin, end) of the table, begin on a panel.
 HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block) {
-  const int64_t shift = a.keys - a.queries;
   const int64_t last_query = block.query + block.queries - 1;
   const auto row = [&](int64_t key, int64_t query) {
-    return std::clamp<int64_t>(key - query - shift + a.relative_center, 0, a.relative_rows - 1);
+    return std::clamp<int64_t>(key - query - a.first_position + a.relative_center, 0, a.relative_rows - 1);
   };
   return {row(block.key + block.begin, last_query) / kPanelWidth * kPanelWidth,
           row(block.key + block.end - 1, block.query) + 1};
@@ -99,8 +98,7 @@ HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block)
 template <typename Fn>
 HWY_INLINE void relative_runs(const kernels::Attention& a, const Block& block, const Range& range,
                               int64_t i, Range columns, const Fn& fn) {
-  const int64_t offset =
-      block.key - (block.query + i) - (a.keys - a.queries) + a.relative_center;
+  const int64_t offset = block.key - (block.query + i) - a.first_position + a.relative_center;
   const int64_t low = std::clamp(-offset, columns.begin, columns.end);
   const int64_t high = std::clamp(a.relative_rows - offset, low, columns.end);
   if (columns.begin < low) {

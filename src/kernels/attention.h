@@ -4,8 +4,8 @@
 //   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)}) + bias(i, j)     where j is visible to i
 //   y_i = sum over j of dropout(softmax(logits)(i, j)) v_j
 //
-// Query i stands at position p = i + keys - queries, so that a few queries at the end of a long
-// past (decoding) mean what they mean in training. A query that sees nothing gives zeros.
+// Query i stands at position p = i + first_position, so that a few queries at the end of a long past
+// (decoding) mean what they mean in training. A query that sees nothing gives zeros.
 //
 // Relative positions (Shaw et al. 2018, Huang et al. 2018): r(i, j) = clamp(j - p + center, 0,
 // rows - 1). Only the embeddings a block touches are multiplied with its queries, and the product
@@ -46,6 +46,7 @@ struct Attention {
   DType dtype;
   HeadRows q, k, v, y;
   float scale;
+  int64_t first_position;  // of query 0 among the keys
   bool causal = false;
   int64_t window_left = -1;               // positions seen to the left; -1: all
   int64_t window_right = -1;              // and to the right

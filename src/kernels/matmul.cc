@@ -16,6 +16,8 @@
 namespace heed::kernels {
 namespace {
 
+std::vector<Matmul>* product_log = nullptr;
+
 // Frozen ranges and, for each operand met in one of them, its packed form.
 class FrozenWeights {
  public:
@@ -197,6 +199,9 @@ void matmul(Matmul args) {
   if (args.m == 0 || args.n == 0 || args.batch == 0) {
     return;
   }
+  if (product_log != nullptr) {
+    product_log->push_back(args);
+  }
   if (args.k == 0) {
     empty_sum(args);
     return;
@@ -231,10 +236,12 @@ void matmul(Matmul args) {
   }
 }
 
-void onednn_matmul(const Matmul& args) {
+void log_products(std::vector<Matmul>* log) { product_log = log; }
+
+double onednn_seconds(const Matmul& args, int repetitions) {
   Matmul dense = args;
   set_dense_defaults(dense);
-  onednn::matmul(dense);
+  return onednn::best_seconds(dense, repetitions);
 }
 
 void freeze_weights(const void* data, size_t bytes) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "kernels/activation.h"
 #include "kernels/elementwise.h"
@@ -42,8 +43,12 @@ void matmul(Matmul args);
 void freeze_weights(const void* data, size_t bytes);
 void thaw_weights(const void* data);
 
-// The same product through oneDNN alone, for measuring how far we are from it.
-void onednn_matmul(const Matmul& args);
+// While set, products are noted here: for measuring. Null stops it.
+void log_products(std::vector<Matmul>* log);
+
+// Best time in seconds of the product through oneDNN alone, on operands of its own that already
+// lie as oneDNN likes them: the floor under any use of it.
+double onednn_seconds(const Matmul& args, int repetitions);
 
 // True while this thread is inside oneDNN: for tests that count our own allocations.
 bool inside_onednn();

@@ -8,6 +8,8 @@ namespace heed::kernels::onednn {
 
 // Every distance set; no pre_activation; the activation may be none only. Thread safe.
 void matmul(const Matmul& args);
+// The product alone on operands of its own, laid out as oneDNN likes them.
+double best_seconds(const Matmul& args, int repetitions);
 bool has_bf16();  // this CPU has what oneDNN needs for bf16 products
 bool inside();
 

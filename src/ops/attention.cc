@@ -1,5 +1,6 @@
 #include "ops/attention.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "autograd/tape.h"
@@ -104,7 +105,8 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
                        .k = rows_of(layout.tensors[1], layout.parts[1], layout.part[1], k[-2], q[-1]),
                        .v = rows_of(layout.tensors[2], layout.parts[2], layout.part[2], k[-2], q[-1]),
                        .y = {},
-                       .scale = options.scale};
+                       .scale = options.scale,
+                       .first_position = options.position < 0 ? k[1] - q[1] : options.position};
   if (options.scale == 0.0F) {
     a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
   }
@@ -113,6 +115,9 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
   a.window_right = options.window_right;
   set_masks(options, a);
   set_relative(options, a);
+  if (a.causal) {  // what lies beyond the last query is not even packed: a cache may be mostly empty
+    a.keys = std::clamp<int64_t>(a.first_position + a.queries, 0, a.keys);
+  }
   return a;
 }
 
@@ -219,6 +224,22 @@ AttentionResult attention_kv(const Tensor& q, const Tensor& kv, const AttentionO
         kv.shape().str());
   const Shape one{kv.dim(0), kv.dim(1), kv.dim(3), kv.dim(4)};
   return run({.tensors = {q, kv, kv}, .parts = {1, 2, 2}, .part = {0, 0, 1}}, q.shape(), one,
+             options);
+}
+
+AttentionResult attention_cached(const Tensor& qkv, const Tensor& k, const Tensor& v,
+                                 const AttentionOptions& options) {
+  check_float("attention", "qkv", qkv);
+  check(!needs_grad(qkv), "[attention] a cache is for decoding: it carries no gradient");
+  check_dtype("attention", "k", k, qkv.dtype());
+  check_dtype("attention", "v", v, qkv.dtype());
+  check(qkv.rank() == 5 && qkv.dim(2) == 3 && k.rank() == 4 && k.dim(0) == qkv.dim(0) &&
+            k.dim(2) == qkv.dim(3) && k.dim(3) == qkv.dim(4),
+        "[attention] qkv is {}, k is {}: expected [B,T,3,H,D] and [B,Tk,H,D]", qkv.shape().str(),
+        k.shape().str());
+  check_shape("attention", "v", v, k.shape());
+  const Shape one{qkv.dim(0), qkv.dim(1), qkv.dim(3), qkv.dim(4)};
+  return run({.tensors = {qkv, k, v}, .parts = {3, 1, 1}, .part = {0, 0, 0}}, one, k.shape(),
              options);
 }
 

@@ -7,6 +7,7 @@ namespace heed {
 
 struct AttentionOptions {
   bool causal = false;
+  int64_t position = -1;     // of the first query among the keys; -1: the queries are the last ones
   Tensor lengths = {};            // i32 [B]: keys past a sequence's length are not seen
   Tensor mask = {};               // i8, non-zero where a query may see a key: [Tq,Tk], [B,Tq,Tk] or
                              // [B,H,Tq,Tk]; extents of 1 in front broadcast
@@ -34,5 +35,8 @@ AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v,
 AttentionResult attention_qkv(const Tensor& qkv, const AttentionOptions& options = {});
 AttentionResult attention_kv(const Tensor& q, const Tensor& kv,
                              const AttentionOptions& options = {});
+// The queries of qkv [B,T,3,H,D] against keys and values kept elsewhere, [B,Tk,H,D]: decoding.
+AttentionResult attention_cached(const Tensor& qkv, const Tensor& k, const Tensor& v,
+                                 const AttentionOptions& options = {});
 
 }  // namespace heed

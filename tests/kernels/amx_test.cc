@@ -151,13 +151,23 @@ void check_gemm(const Case& c, uint32_t seed) {
   result.fill(random);
   const Matrix<T> before = result;
   std::vector<bf16> packed = c.packed ? pack(in.b, c.b_transposed) : std::vector<bf16>();
-  gemm({.M = c.M, .N = c.N, .K = c.K,
-        .a = in.a.data(), .lda = in.a.ld(), .a_transposed = c.a_transposed,
-        .b = c.packed ? nullptr : in.b.data(), .ldb = in.b.ld(), .b_transposed = c.b_transposed,
+  gemm({.M = c.M,
+        .N = c.N,
+        .K = c.K,
+        .a = in.a.data(),
+        .lda = in.a.ld(),
+        .a_transposed = c.a_transposed,
+        .b = c.packed ? nullptr : in.b.data(),
+        .ldb = in.b.ld(),
+        .b_transposed = c.b_transposed,
         .b_packed = c.packed ? packed.data() : nullptr,
-        .c = result.data(), .ldc = result.ld(), .c_is_f32 = c.c_is_f32,
-        .accumulate = c.accumulate, .bias = c.bias ? in.bias.data() : nullptr,
-        .activation = c.activation, .pre_activation = c.pre ? pre.data() : nullptr});
+        .c = result.data(),
+        .ldc = result.ld(),
+        .c_is_f32 = c.c_is_f32,
+        .accumulate = c.accumulate,
+        .bias = c.bias ? in.bias.data() : nullptr,
+        .activation = c.activation,
+        .pre_activation = c.pre ? pre.data() : nullptr});
   EXPECT_TRUE(result.gaps_intact()) << c;
   EXPECT_TRUE(pre.gaps_intact()) << c;
   for (int64_t i = 0; i < c.M; ++i) {
@@ -189,10 +199,15 @@ TEST_F(AmxTest, GemmOfOddShapesInAllTranspositions) {
     for (const int64_t N : sizes) {
       for (const int64_t K : sizes) {
         ++seed;
-        check_gemm({.M = M, .N = N, .K = K,
-                    .a_transposed = (seed & 1) != 0, .b_transposed = (seed & 2) != 0,
-                    .packed = seed % 5 == 0, .c_is_f32 = seed % 3 == 0,
-                    .extra_ld = seed % 4, .offset = seed % 3},
+        check_gemm({.M = M,
+                    .N = N,
+                    .K = K,
+                    .a_transposed = (seed & 1) != 0,
+                    .b_transposed = (seed & 2) != 0,
+                    .packed = seed % 5 == 0,
+                    .c_is_f32 = seed % 3 == 0,
+                    .extra_ld = seed % 4,
+                    .offset = seed % 3},
                    seed);
       }
     }
@@ -203,12 +218,19 @@ TEST_F(AmxTest, GemmOfRandomCases) {
   std::mt19937 random(7);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
   for (uint32_t i = 0; i < 300; ++i) {
-    check_gemm({.M = 1 + below(150), .N = 1 + below(150), .K = 1 + below(300),
-                .a_transposed = below(2) != 0, .b_transposed = below(2) != 0,
-                .packed = below(4) == 0, .c_is_f32 = below(2) != 0, .accumulate = below(2) != 0,
-                .bias = below(2) != 0, .pre = below(3) == 0,
+    check_gemm({.M = 1 + below(150),
+                .N = 1 + below(150),
+                .K = 1 + below(300),
+                .a_transposed = below(2) != 0,
+                .b_transposed = below(2) != 0,
+                .packed = below(4) == 0,
+                .c_is_f32 = below(2) != 0,
+                .accumulate = below(2) != 0,
+                .bias = below(2) != 0,
+                .pre = below(3) == 0,
                 .activation = static_cast<Activation>(below(4)),
-                .extra_ld = below(2) * below(40), .offset = below(2) * below(9)},
+                .extra_ld = below(2) * below(40),
+                .offset = below(2) * below(9)},
                i);
   }
 }
@@ -227,7 +249,7 @@ TEST_F(AmxTest, GemmOfBlockedShapes) {
   }
 }
 
-// 0.25 * I copies x through the product exactly, so the activation alone is judged.
+// A product by 1 is exact, so the activation alone is judged.
 TEST_F(AmxTest, ActivationsArePrecise) {
   constexpr int64_t kCount = 2048;
   Matrix<bf16> a(kCount, 1);
@@ -237,10 +259,18 @@ TEST_F(AmxTest, ActivationsArePrecise) {
   for (int64_t i = 0; i < kCount; ++i) {
     a.at(i, 0) = bf16(static_cast<float>(i - kCount / 2) * (16.0F / kCount));
   }
-  for (const Activation activation :
-       {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
-    gemm({.M = kCount, .N = 1, .K = 1, .a = a.data(), .lda = 1, .b = b.data(), .ldb = 1,
-          .c = c.data(), .ldc = 1, .c_is_f32 = true, .activation = activation});
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+    gemm({.M = kCount,
+          .N = 1,
+          .K = 1,
+          .a = a.data(),
+          .lda = 1,
+          .b = b.data(),
+          .ldb = 1,
+          .c = c.data(),
+          .ldc = 1,
+          .c_is_f32 = true,
+          .activation = activation});
     for (int64_t i = 0; i < kCount; ++i) {
       const double expected = activate(activation, a.value(i, 0));
       ASSERT_NEAR(c.value(i, 0), expected, 5e-6 * std::abs(expected) + 1e-30) << a.value(i, 0);
@@ -267,10 +297,18 @@ TEST_F(AmxTest, ARowsBitsDoNotDependOnTheOthersNorOnThreads) {
   const std::vector<bf16> packed = pack(b, true);
   const auto product = [&](int64_t row, int64_t rows, bool use_packed) {
     std::vector<float> c(static_cast<size_t>(rows * kColumns));
-    gemm({.M = rows, .N = kColumns, .K = kDepth, .a = a.data() + row * kDepth, .lda = kDepth,
-          .b = b.data(), .ldb = kDepth, .b_transposed = true,
+    gemm({.M = rows,
+          .N = kColumns,
+          .K = kDepth,
+          .a = a.data() + row * kDepth,
+          .lda = kDepth,
+          .b = b.data(),
+          .ldb = kDepth,
+          .b_transposed = true,
           .b_packed = use_packed ? packed.data() : nullptr,
-          .c = c.data(), .ldc = kColumns, .c_is_f32 = true});
+          .c = c.data(),
+          .ldc = kColumns,
+          .c_is_f32 = true});
     return c;
   };
   const std::vector<float> all = product(0, kRows, false);
@@ -291,8 +329,12 @@ TEST_F(AmxTest, BlockGemm) {
     for (const int64_t N : {1, 16, 33, 64}) {
       for (const int64_t K : {1, 31, 32, 64, 100, 700}) {
         for (const bool accumulate : {false, true}) {
-          const Case shape = {.M = M, .N = N, .K = K, .b_transposed = accumulate,
-                              .extra_ld = M % 5, .offset = N % 3};
+          const Case shape = {.M = M,
+                              .N = N,
+                              .K = K,
+                              .b_transposed = accumulate,
+                              .extra_ld = M % 5,
+                              .offset = N % 3};
           const Operands in(shape, random);
           Matrix<float> c(M, N, shape.extra_ld, shape.offset);
           c.fill(random);
@@ -306,8 +348,7 @@ TEST_F(AmxTest, BlockGemm) {
           EXPECT_TRUE(c.gaps_intact()) << shape;
           for (int64_t i = 0; i < M; ++i) {
             for (int64_t j = 0; j < N; ++j) {
-              const double expected =
-                  in.product(i, j, K) + (accumulate ? before.value(i, j) : 0.0);
+              const double expected = in.product(i, j, K) + (accumulate ? before.value(i, j) : 0.0);
               ASSERT_NEAR(c.value(i, j), expected, tolerance(K, true, expected)) << shape;
             }
           }

@@ -1,0 +1,7 @@
+#include "autograd/checkpoint.h"
+
+namespace heed {
+
+const OpName kCheckpoint{"checkpoint"};
+
+}  // namespace heed

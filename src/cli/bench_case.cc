@@ -1,0 +1,218 @@
+#include "cli/bench_case.h"
+
+#include <algorithm>
+
+#include "models/gpt.h"
+#include "models/transformer.h"
+#include "ops/cross_entropy.h"
+#include "ops/elementwise.h"
+#include "train/optimizer.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr uint64_t kSeed = 1;
+
+Tensor random_tokens(const Shape& shape, int64_t vocabulary, uint64_t stream) {
+  const RandomStream random{kSeed, stream};
+  std::vector<int32_t> tokens(static_cast<size_t>(shape.size()));
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    tokens[i] = static_cast<int32_t>(random.bits(i) % static_cast<uint64_t>(vocabulary));
+  }
+  return Tensor::from_ints(tokens, shape);
+}
+
+Tensor random_values(const Shape& shape, DType dtype, uint64_t stream) {
+  const RandomStream random{kSeed, stream};
+  std::vector<float> values(static_cast<size_t>(shape.size()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = random.normal(i);
+  }
+  return Tensor::from(values, shape, dtype);
+}
+
+// A model with what training it needs.
+template <typename Model>
+struct Training {
+  ParameterStore store;
+  Model model;
+  std::optional<Adam> adam;
+  Tape tape{kSeed};
+
+  template <typename Config>
+  Training(const Config& config, DType dtype) : model(store.root(), config) {
+    store.allocate(dtype, kSeed);
+    adam.emplace(store, AdamOptions{});
+  }
+
+  template <typename Loss>
+  void step(const Loss& loss) {
+    tape.clear();
+    store.clear_gradients();
+    {
+      const TapeScope scope(tape);
+      tape.backward(loss(model));
+    }
+    adam->step();
+  }
+};
+
+Workload mt_train(DType dtype) {
+  constexpr int64_t kPairs = 64;
+  constexpr int64_t kLength = 32;
+  const TransformerConfig config;
+  auto training = std::make_shared<Training<Transformer>>(config, dtype);
+  const Tensor source = random_tokens({kPairs, kLength}, config.vocabulary, 1);
+  const Tensor input = random_tokens({kPairs, kLength}, config.vocabulary, 2);
+  const Tensor target = random_tokens({kPairs, kLength}, config.vocabulary, 3);
+  const auto loss = [=](const Transformer& model) {
+    return cross_entropy(model.decode(input, model.encode(source)), target,
+                         {.label_smoothing = 0.1F});
+  };
+  return {.run = [training, loss] { training->step(loss); },
+          .tokens = 2 * kPairs * kLength,
+          .attention_flops = 0,
+          .state = training};
+}
+
+Workload gpt_train(DType dtype) {
+  constexpr int64_t kBatch = 4;
+  constexpr int64_t kLength = 256;
+  const GptConfig config;
+  auto training = std::make_shared<Training<Gpt>>(config, dtype);
+  const Tensor tokens = random_tokens({kBatch, kLength}, config.vocabulary, 1);
+  const Tensor target = random_tokens({kBatch, kLength}, config.vocabulary, 2);
+  const auto loss = [=](const Gpt& model) { return model.loss(tokens, target); };
+  return {.run = [training, loss] { training->step(loss); },
+          .tokens = kBatch * kLength,
+          .attention_flops = 0,
+          .state = training};
+}
+
+int32_t argmax(const Tensor& logits) {
+  const std::vector<float> values = logits.to_vector();
+  return static_cast<int32_t>(std::max_element(values.begin(), values.end()) - values.begin());
+}
+
+struct Decoding {
+  ParameterStore store;
+  Gpt model{store.root(), GptConfig{}};
+};
+
+Workload gpt_decode(DType dtype) {
+  constexpr int64_t kPrompt = 16;
+  constexpr int64_t kNew = 128;
+  auto decoding = std::make_shared<Decoding>();
+  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+  const Tensor prompt = random_tokens({1, kPrompt}, GptConfig{}.vocabulary, 1);
+  const auto run = [decoding, prompt] {
+    GptState state;
+    Tensor tokens = prompt;
+    for (int64_t i = 0; i < kNew; ++i) {
+      const int32_t next = argmax(decoding->model.step(tokens, state));
+      tokens = Tensor::from_ints(std::vector<int32_t>{next}, {1, 1});
+    }
+  };
+  return {.run = run, .tokens = kNew, .attention_flops = 0, .state = decoding};
+}
+
+// BERT-base's encoder without embeddings and head.
+struct Encoder {
+  ParameterStore store;
+  std::vector<TransformerLayer> layers;
+
+  explicit Encoder(DType dtype) {
+    for (int64_t i = 0; i < 12; ++i) {
+      layers.emplace_back(store.root() / "layers" / i,
+                          LayerConfig{.width = 768,
+                                      .heads = 12,
+                                      .hidden = 3072,
+                                      .activation = Activation::gelu_tanh,
+                                      .pre_norm = true});
+    }
+    store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+  }
+};
+
+Workload bert_embed(DType dtype) {
+  constexpr int64_t kSentences = 32;
+  constexpr int64_t kLength = 64;
+  auto encoder = std::make_shared<Encoder>(dtype);
+  const Tensor x = random_values({kSentences, kLength, 768}, dtype, 1);
+  const auto run = [encoder, x] {
+    Residual stream{x, Tensor()};
+    for (const TransformerLayer& layer : encoder->layers) {
+      stream = layer(std::move(stream), {});
+    }
+    add(stream.x, stream.branch);
+  };
+  return {.run = run, .tokens = kSentences * kLength, .attention_flops = 0, .state = encoder};
+}
+
+struct AttentionLayer {
+  ParameterStore store;
+  Linear qkv;
+  Parameter relative;
+  Tape tape{kSeed};
+
+  AttentionLayer(const AttentionBench& bench, DType dtype)
+      : qkv(store.root() / "qkv", bench.width, 3 * bench.width) {
+    if (bench.relative) {
+      relative = store.root().param("relative", {bench.heads, bench.length, bench.head_dim()},
+                                    Init::normal(0.02F));
+    }
+    store.allocate(dtype, kSeed);
+  }
+};
+
+}  // namespace
+
+// Projection, causal attention and back, from a gradient of ones.
+Workload attention_workload(const AttentionBench& bench, DType dtype) {
+  auto layer = std::make_shared<AttentionLayer>(bench, dtype);
+  const Tensor input = random_values({1, bench.length, bench.width}, dtype, 1);
+  const Tensor dy =
+      Tensor::full({1, bench.length, bench.heads, bench.head_dim()}, 1.0F, dtype);
+  const auto run = [layer, input, dy, bench] {
+    layer->tape.clear();
+    layer->store.clear_gradients();
+    const TapeScope scope(layer->tape);
+    Tensor x = input;
+    layer->tape.watch(x);
+    const Tensor qkv =
+        layer->qkv(x).reshape({1, bench.length, 3, bench.heads, bench.head_dim()});
+    const AttentionOptions options{.causal = true,
+                                   .window_left = bench.window > 0 ? bench.window - 1 : -1,
+                                   .relative = layer->relative.tensor()};
+    layer->tape.backward(attention_qkv(qkv, options).y, dy);
+  };
+  // Two products forward and five back over the visible half; the relative term adds one and three.
+  const double visible = bench.window > 0 ? static_cast<double>(bench.window)
+                                          : static_cast<double>(bench.length + 1) / 2;
+  const double product = 2.0 * static_cast<double>(bench.length * bench.width) * visible;
+  return {.run = run,
+          .tokens = static_cast<double>(bench.length),
+          .attention_flops = product * (bench.relative ? 11 : 7),
+          .state = layer};
+}
+
+const std::vector<BenchCase>& bench_cases() {
+  static const std::vector<BenchCase> cases{
+      {"mt-train", "Transformer base, 8k joint vocabulary, 64 pairs of 32+32 tokens, one Adam step",
+       mt_train},
+      {"gpt-train", "GPT-2 124M, 4 sequences of 256 tokens, one Adam step", gpt_train},
+      {"gpt-decode", "GPT-2 124M, batch 1, 128 new tokens after 16, with a cache", gpt_decode},
+      {"bert-embed", "BERT-base's encoder, 32 sentences of 64 tokens, forward", bert_embed},
+      {"attn", "one causal attention layer, L=2048 D=512 H=8, forward and backward",
+       [](DType dtype) { return attention_workload({}, dtype); }},
+      {"rel-attn", "the same with relative positions",
+       [](DType dtype) { return attention_workload({.relative = true}, dtype); }},
+      {"attn-long", "causal attention at L=16384 D=512 H=8, forward and backward",
+       [](DType dtype) { return attention_workload({.length = 16384}, dtype); }},
+      {"attn-window", "the same with a window of 512",
+       [](DType dtype) { return attention_workload({.length = 16384, .window = 512}, dtype); }},
+  };
+  return cases;
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,41 @@
+// The measured work: the models and sizes that the comparison with other engines is made on.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/dtype.h"
+
+namespace heed::cli {
+
+// Work that is ready to be run again and again.
+struct Workload {
+  std::function<void()> run;       // one step
+  double tokens = 0.0;             // what one step gets through
+  double attention_flops = 0.0;    // of one step, not counted as matrix products
+  std::shared_ptr<void> state;     // keeps models and data alive
+};
+
+struct BenchCase {
+  std::string name;
+  std::string what;  // one line for the help
+  std::function<Workload(DType)> make;
+};
+
+const std::vector<BenchCase>& bench_cases();
+
+// One causal attention layer with its projection, forward and backward.
+struct AttentionBench {
+  int64_t length = 2048;
+  int64_t width = 512;
+  int64_t heads = 8;
+  bool relative = false;
+  int64_t window = 0;  // 0: everything
+
+  int64_t head_dim() const { return width / heads; }
+};
+Workload attention_workload(const AttentionBench& bench, DType dtype);
+
+}  // namespace heed::cli

@@ -1,0 +1,11 @@
+// What the commands of the program share. Each command is one file with one function that adds
+// itself to the parser.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace heed::cli {
+
+void add_bench(CLI::App& app);
+
+}  // namespace heed::cli

@@ -1,0 +1,97 @@
+// The small layers that everything is made of. Each owns handles on its parameters, nothing else.
+#pragma once
+
+#include "nn/module.h"
+#include "ops/embedding.h"
+#include "ops/feed_forward.h"
+#include "ops/linear.h"
+#include "ops/norm.h"
+
+namespace heed {
+
+class Linear {
+ public:
+  Linear(const Scope& s, int64_t in, int64_t out, bool bias = true)
+      : Linear(s, in, out, bias, Init::xavier(in, out)) {}
+  Linear(const Scope& s, int64_t in, int64_t out, bool bias, Init init)
+      : weight_(s.param("weight", {out, in}, init)),
+        bias_(bias ? s.param("bias", {out}, Init::constant(0.0F)) : Parameter()) {}
+
+  Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
+    return linear(x, weight_, bias_, activation);  // [..., out]
+  }
+  const Parameter& weight() const { return weight_; }
+  const Parameter& bias() const { return bias_; }
+
+ private:
+  Parameter weight_;
+  Parameter bias_;
+};
+
+class Embedding {
+ public:
+  Embedding(const Scope& s, int64_t vocabulary, int64_t width, Init init)
+      : weight_(s.param("weight", {vocabulary, width}, init)) {}
+
+  Tensor operator()(const Tensor& ids, float scale = 1.0F) const {
+    return embedding(ids, weight_, scale);  // [..., width]
+  }
+  // The same matrix as output projection: logits over the vocabulary.
+  Tensor logits(const Tensor& x) const { return linear(x, weight_, Tensor()); }  // [..., V]
+
+ private:
+  Parameter weight_;
+};
+
+// A residual stream whose last branch has not been added yet, so that the next norm can add, drop
+// and normalise in one pass.
+struct Residual {
+  Tensor x;       // [..., C]
+  Tensor branch;  // [..., C], or undefined
+};
+
+class LayerNorm {
+ public:
+  LayerNorm(const Scope& s, int64_t width, float epsilon = 1e-5F)
+      : gamma_(s.param("weight", {width}, Init::constant(1.0F))),
+        beta_(s.param("bias", {width}, Init::constant(0.0F))),
+        epsilon_(epsilon) {}
+
+  Tensor operator()(const Tensor& x) const { return layer_norm(x, gamma_, beta_, epsilon_); }
+
+  // norm(x + dropout(branch)); the stream goes on with the sum.
+  Tensor operator()(Residual& stream, float dropout = 0.0F) const {
+    if (!stream.branch.defined()) {
+      return (*this)(stream.x);
+    }
+    ResidualNorm result = residual_norm(stream.x, stream.branch, gamma_, beta_,
+                                        {.epsilon = epsilon_, .dropout = dropout});
+    stream = {std::move(result.sum), Tensor()};
+    return result.normed;  // [..., C]
+  }
+
+ private:
+  Parameter gamma_;
+  Parameter beta_;
+  float epsilon_;
+};
+
+class FeedForward {
+ public:
+  FeedForward(const Scope& s, int64_t width, int64_t hidden, Activation activation, float dropout)
+      : first_(s / "linear1", width, hidden),
+        second_(s / "linear2", hidden, width),
+        options_{activation, dropout} {}
+
+  Tensor operator()(const Tensor& x) const {
+    return feed_forward(x, {first_.weight(), first_.bias(), second_.weight(), second_.bias()},
+                        options_);  // [..., C]
+  }
+
+ private:
+  Linear first_;
+  Linear second_;
+  FeedForwardOptions options_;
+};
+
+}  // namespace heed

@@ -1,0 +1,174 @@
+#include "nn/module.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/text.h"
+#include "kernels/elementwise.h"
+#include "kernels/matmul.h"
+
+namespace heed {
+namespace {
+
+// Parameters start on cache lines, so flat loops and matrix kernels see aligned data.
+constexpr int64_t kAlignElements = 32;
+
+void initialise(const ParameterEntry& entry, uint64_t seed) {
+  float* value = entry.value.data<float>();
+  const RandomStream stream{seed, stream_of(entry.name)};
+  parallel_for(entry.value.size(), kParallelGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const auto index = static_cast<uint64_t>(i);
+      switch (entry.init.kind) {
+        case Init::Kind::constant:
+          value[i] = entry.init.value;
+          break;
+        case Init::Kind::normal:
+          value[i] = entry.init.value * stream.normal(index);
+          break;
+        case Init::Kind::uniform:
+          value[i] = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
+          break;
+      }
+    }
+  });
+}
+
+}  // namespace
+
+const Tensor& Parameter::tensor() const {
+  static const auto* none = new Tensor;
+  if (entry_ == nullptr) {
+    return *none;
+  }
+  check(entry_->compute.defined(), "[parameter] {} has no memory yet: call allocate() first",
+        entry_->name);
+  return entry_->compute;
+}
+
+Scope Scope::operator/(std::string_view child) const {
+  return {*store_, prefix_ + std::string(child) + "."};
+}
+
+Parameter Scope::param(std::string_view name, const Shape& shape, Init init) const {
+  return Parameter(&store_->add(prefix_ + std::string(name), shape, init));
+}
+
+ParameterStore::~ParameterStore() {
+  for (const ParameterEntry& entry : entries_) {
+    if (frozen_) {
+      kernels::thaw_weights(entry.compute.raw());
+    }
+  }
+}
+
+ParameterEntry& ParameterStore::add(const std::string& name, const Shape& shape, Init init) {
+  check(!allocated_, "[parameters] {} comes after allocate()", name);
+  check(std::none_of(entries_.begin(), entries_.end(),
+                     [&](const ParameterEntry& entry) { return entry.name == name; }),
+        "[parameters] the name {} is taken", name);
+  ParameterEntry& entry = entries_.emplace_back();
+  entry.name = name;
+  entry.shape = shape;
+  entry.init = init;
+  return entry;
+}
+
+void ParameterStore::lay_out_for_training(DType compute) {
+  int64_t total = 0;
+  for (ParameterEntry& entry : entries_) {
+    entry.offset = total;
+    total += (entry.shape.size() + kAlignElements - 1) / kAlignElements * kAlignElements;
+  }
+  values_ = Tensor::zeros({total});
+  gradients_ = Tensor::zeros({total});
+  if (compute == DType::bf16) {
+    narrow_ = Tensor::zeros({total}, DType::bf16);
+  }
+  for (ParameterEntry& entry : entries_) {
+    const auto view = [&](const Tensor& flat) {
+      return flat.rows(entry.offset, entry.offset + entry.shape.size()).reshape(entry.shape);
+    };
+    const bool narrow = compute == DType::bf16 && entry.shape.rank() >= 2;
+    entry.value = view(values_);
+    entry.compute = narrow ? view(narrow_) : entry.value;
+    entry.slot.grad = view(gradients_);
+    entry.compute.set_slot(&entry.slot);
+  }
+}
+
+void ParameterStore::lay_out_for_inference(DType compute, uint64_t seed) {
+  for (ParameterEntry& entry : entries_) {
+    entry.value = Tensor::empty(entry.shape);
+    initialise(entry, seed);
+    if (entry.shape.rank() >= 2) {
+      entry.value = entry.value.to(compute);
+      kernels::freeze_weights(entry.value.raw(), entry.value.bytes());
+    }
+    entry.compute = entry.value;
+  }
+  frozen_ = true;
+}
+
+void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
+  check(!allocated_, "[parameters] allocated already");
+  check(compute == DType::f32 || compute == DType::bf16,
+        "[parameters] compute dtype is {}, expected f32 or bf16", name_of(compute));
+  allocated_ = true;
+  if (use == Use::inference) {
+    lay_out_for_inference(compute, seed);
+    return;
+  }
+  lay_out_for_training(compute);
+  for (const ParameterEntry& entry : entries_) {
+    initialise(entry, seed);
+  }
+  refresh_narrow();
+}
+
+ParameterEntry& ParameterStore::find(std::string_view name) {
+  std::vector<std::string> names;
+  for (ParameterEntry& entry : entries_) {
+    if (entry.name == name) {
+      return entry;
+    }
+    names.push_back(entry.name);
+  }
+  fail("[parameters] no parameter {}; the nearest is {}", name, nearest(name, names));
+}
+
+int64_t ParameterStore::count() const {
+  int64_t total = 0;
+  for (const ParameterEntry& entry : entries_) {
+    total += entry.shape.size();
+  }
+  return total;
+}
+
+void ParameterStore::clear_gradients() {
+  for (ParameterEntry& entry : entries_) {
+    entry.slot.written = false;
+  }
+}
+
+void ParameterStore::finish_gradients() {
+  for (ParameterEntry& entry : entries_) {
+    if (!entry.slot.written) {
+      std::memset(entry.slot.grad.raw(), 0, entry.slot.grad.bytes());
+      entry.slot.written = true;
+    }
+  }
+}
+
+void ParameterStore::refresh_narrow() {
+  if (narrow_.defined()) {
+    kernels::copy({.n = values_.size(),
+                   .from = {values_.raw(), DType::f32},
+                   .to = {narrow_.raw(), DType::bf16}});
+  }
+}
+
+}  // namespace heed

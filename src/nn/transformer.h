@@ -1,0 +1,52 @@
+// The Transformer's layer: self-attention, optionally attention to a memory, feed-forward, each with
+// its residual connection and norm. Post-norm is the paper of 2017; pre-norm is GPT-2.
+#pragma once
+
+#include <optional>
+
+#include "nn/attention.h"
+
+namespace heed {
+
+struct LayerConfig {
+  int64_t width = 512;
+  int64_t heads = 8;
+  int64_t hidden = 2048;
+  Activation activation = Activation::relu;
+  float dropout = 0.0F;            // of each branch before it is added
+  float attention_dropout = 0.0F;  // of the attention weights
+  float hidden_dropout = 0.0F;     // inside the feed-forward network
+  bool pre_norm = false;
+  bool cross = false;  // has attention to a memory
+  float epsilon = 1e-5F;
+};
+
+// What a layer looks at besides its input.
+struct LayerContext {
+  AttentionOptions self = {};   // causal, lengths, window ... of the self-attention
+  Tensor memory = {};           // [B,Tk,C]: the encoder's output
+  AttentionOptions cross = {};  // lengths of the memory ...
+  KvCache* cache = nullptr;
+};
+
+class TransformerLayer {
+ public:
+  TransformerLayer(const Scope& s, const LayerConfig& config);
+
+  // The stream's pending branch is added by the first norm. Post-norm leaves none pending.
+  Residual operator()(Residual stream, LayerContext context) const;
+
+ private:
+  Residual pre_norm(Residual stream, const LayerContext& context) const;
+  Residual post_norm(Residual stream, const LayerContext& context) const;
+
+  LayerConfig config_;
+  LayerNorm norm1_;
+  SelfAttention self_attention_;
+  std::optional<LayerNorm> norm2_;
+  std::optional<CrossAttention> cross_attention_;
+  LayerNorm norm3_;
+  FeedForward feed_forward_;
+};
+
+}  // namespace heed

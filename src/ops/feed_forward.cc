@@ -1,0 +1,105 @@
+#include "ops/feed_forward.h"
+
+#include "autograd/tape.h"
+#include "kernels/activate.h"
+#include "kernels/dropout.h"
+#include "ops/check.h"
+#include "ops/linear.h"
+#include "ops/linear_backward.h"
+
+namespace heed {
+namespace {
+
+const OpName kFeedForward{"feed_forward"};
+
+void drop(const Tensor& x, const kernels::Dropout& dropout) {
+  if (dropout.active()) {
+    kernels::apply_dropout(
+        {.n = x.size(), .dtype = x.dtype(), .x = x.raw(), .y = x.raw(), .dropout = dropout});
+  }
+}
+
+struct Saved {
+  Tensor x, w1, b1, w2, b2;
+  Tensor hidden;  // relu: after activation and dropout; else before the activation
+  Activation activation;
+  kernels::Dropout dropout;
+};
+
+// dropout(activation(pre)), as the forward pass had it.
+Tensor hidden_again(const Saved& saved) {
+  if (saved.activation == Activation::relu) {
+    return saved.hidden;
+  }
+  Tensor hidden = Tensor::empty(saved.hidden.shape(), saved.hidden.dtype());
+  kernels::activate({.n = hidden.size(),
+                     .dtype = hidden.dtype(),
+                     .activation = saved.activation,
+                     .x = saved.hidden.raw(),
+                     .y = hidden.raw()});
+  drop(hidden, saved.dropout);
+  return hidden;
+}
+
+// With h = dropout(f(p)), p = x W1^T + b1:
+//   dW2 = dy^T h, db2 = sum dy, dh = dy W2, dp = dropout'(dh) f'(p), and W1, b1, x as for linear.
+// relu needs no mask again: h is zero exactly where either relu or dropout stopped it.
+void backward(const Saved& saved, const Tensor& dy) {
+  GradSlot hidden_slot{.grad = {}, .written = false, .tape = 1};
+  {
+    Tensor hidden = hidden_again(saved);
+    hidden.set_slot(&hidden_slot);
+    linear_backward({.x = hidden, .weight = saved.w2, .bias = saved.b2, .dy = dy});
+  }
+  Tensor d_hidden = std::move(hidden_slot.grad);
+  float scale = 1.0F;
+  if (saved.activation == Activation::relu) {
+    scale = saved.dropout.active() ? saved.dropout.scale() : 1.0F;
+  } else {
+    drop(d_hidden, saved.dropout);
+  }
+  kernels::activate_backward({.n = d_hidden.size(),
+                              .dtype = d_hidden.dtype(),
+                              .activation = saved.activation,
+                              .x = saved.hidden.raw(),
+                              .dy = d_hidden.raw(),
+                              .dx = d_hidden.raw(),
+                              .scale = scale});
+  linear_backward({.x = saved.x, .weight = saved.w1, .bias = saved.b1, .dy = d_hidden});
+}
+
+}  // namespace
+
+Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
+                    FeedForwardOptions options) {
+  Tape* tape = Tape::recording({&x, &weights.w1, &weights.b1, &weights.w2, &weights.b2});
+  kernels::Dropout dropout;
+  if (Tape* training = Tape::current(); training != nullptr && options.dropout > 0.0F) {
+    dropout = {options.dropout, training->draw()};
+  }
+  const PauseScope pause(Tape::current());  // recorded as one node below
+  const bool keep_pre = tape != nullptr && options.activation != Activation::relu;
+  Tensor hidden = linear(x, weights.w1, weights.b1,
+                         keep_pre ? Activation::none : options.activation);  // [..., F]
+  Tensor pre;
+  if (keep_pre) {
+    pre = hidden;
+    hidden = Tensor::empty(pre.shape(), pre.dtype());  // [..., F]
+    kernels::activate({.n = pre.size(),
+                       .dtype = pre.dtype(),
+                       .activation = options.activation,
+                       .x = pre.raw(),
+                       .y = hidden.raw()});
+  }
+  drop(hidden, dropout);
+  Tensor y = linear(hidden, weights.w2, weights.b2);  // [..., C]
+  if (tape != nullptr) {
+    tape->record(kFeedForward, y,
+                 [saved = Saved{x, weights.w1, weights.b1, weights.w2, weights.b2,
+                                keep_pre ? pre : hidden, options.activation, dropout}](
+                     const Tensor& dy) { backward(saved, dy); });
+  }
+  return y;
+}
+
+}  // namespace heed

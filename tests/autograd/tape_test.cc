@@ -1,0 +1,69 @@
+#include "autograd/tape.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
+#include "ops/linear.h"
+
+namespace heed {
+namespace {
+
+Tensor ones(const Shape& shape) { return Tensor::full(shape, 1.0F); }
+
+TEST(Tape, WithoutAScopeNothingIsRecorded) {
+  Tape tape;
+  const Tensor y = linear(ones({2, 3}), ones({4, 3}), Tensor());
+  EXPECT_EQ(y.slot(), nullptr);
+  EXPECT_EQ(tape.nodes(), 0U);
+}
+
+TEST(Tape, ConstantsAreNotRecorded) {
+  Tape tape;
+  const TapeScope scope(tape);
+  const Tensor y = linear(ones({2, 3}), ones({4, 3}), Tensor());
+  EXPECT_EQ(tape.nodes(), 0U);
+  EXPECT_THROW(tape.backward(y, ones({2, 4})), Error);
+}
+
+// y = x + x: both uses of x reach its gradient, though add() hands the same tensor to both.
+TEST(Tape, AliasedGradientsStayApart) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor x = ones({4});
+  tape.watch(x);
+  const Tensor y = add(x, x);
+  const Tensor z = add(y, x);
+  tape.backward(z, ones({4}));
+  EXPECT_EQ(x.slot()->grad.to_vector(), (std::vector<float>{3, 3, 3, 3}));
+}
+
+TEST(Tape, ReshapeSharesTheGradient) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor x = ones({2, 3});
+  tape.watch(x);
+  const Tensor y = scale(x.reshape({6}), 2.0F);
+  tape.backward(y, ones({6}));
+  EXPECT_EQ(x.slot()->grad.to_vector(), std::vector<float>(6, 2.0F));
+}
+
+TEST(Tape, BackwardGivesActivationsBack) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor x = ones({64, 64});
+  tape.watch(x);
+  const size_t before = Arena::global().live_bytes();
+  {
+    Tensor y = x;
+    for (int i = 0; i < 8; ++i) {
+      y = square(y);
+    }
+    tape.backward(y, ones({64, 64}));
+  }
+  // What is left is the gradient of x.
+  EXPECT_LE(Arena::global().live_bytes(), before + 64 * 64 * 4 + 128);
+}
+
+}  // namespace
+}  // namespace heed
