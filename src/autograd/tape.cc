@@ -50,7 +50,7 @@ Tape* Tape::recording(std::initializer_list<const Tensor*> inputs) {
 void Tape::watch(Tensor& leaf) {
   check(leaf.dtype() == DType::f32 || leaf.dtype() == DType::bf16,
         "[watch] dtype is {}, expected f32 or bf16", name_of(leaf.dtype()));
-  leaf.set_slot(new_slot());
+  leaf.set_slot(new_slot(leaf.shape()));
 }
 
 void* Tape::allocate(size_t bytes, size_t align) {
@@ -71,12 +71,12 @@ void* Tape::allocate(size_t bytes, size_t align) {
   return chunks_[chunk_].get() + start;
 }
 
-GradSlot* Tape::new_slot() {
+GradSlot* Tape::new_slot(const Shape& shape) {
   if (slots_used_ == slots_.size()) {
     slots_.emplace_back();
   }
   GradSlot* slot = &slots_[slots_used_++];
-  *slot = GradSlot{.grad = {}, .written = false, .tape = generation_};
+  *slot = GradSlot{.grad = {}, .shape = shape, .written = false, .tape = generation_};
   return slot;
 }
 
@@ -152,7 +152,7 @@ GradTarget grad_target(const Tensor& tensor) {
   GradSlot* slot = tensor.slot();
   assert(slot != nullptr);
   if (!slot->grad.defined()) {
-    slot->grad = Tensor::empty(tensor.shape(), tensor.dtype());
+    slot->grad = Tensor::empty(slot->shape, tensor.dtype());
   } else if (slot->written && slot->tape != 0 && !slot->grad.unique()) {
     slot->grad = slot->grad.clone();  // shared with another gradient by add_grad
   }
@@ -164,7 +164,7 @@ void add_grad(const Tensor& tensor, const Tensor& gradient) {
   GradSlot* slot = tensor.slot();
   assert(slot != nullptr);
   if (!slot->grad.defined() && gradient.dtype() == tensor.dtype()) {
-    slot->grad = gradient.detached().reshape(tensor.shape());
+    slot->grad = gradient.detached().reshape(slot->shape);
     slot->written = true;
     return;
   }

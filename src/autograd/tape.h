@@ -30,7 +30,8 @@ namespace heed {
 
 // The gradient of one tensor. Parameters own a slot for life; other slots belong to the tape.
 struct GradSlot {
-  Tensor grad;           // undefined until the first contribution, unless the owner provides it
+  Tensor grad = {};      // undefined until the first contribution, unless the owner provides it
+  Shape shape = {};      // of grad: that of the tensor as it was made, not of a reshaped handle
   bool written = false;  // grad holds a contribution
   uint64_t tape = 0;     // the recording it belongs to; 0 for a parameter's slot
 };
@@ -122,7 +123,7 @@ class Tape {
   };
 
   void* allocate(size_t bytes, size_t align);
-  GradSlot* new_slot();
+  GradSlot* new_slot(const Shape& shape);
   void run_node(const Node& node);
 
   std::vector<Node> nodes_;
@@ -188,7 +189,7 @@ void Tape::record_outputs(const OpName& name, std::span<Tensor* const> outputs,
       .slots = outputs.size(),
   });
   for (Tensor* output : outputs) {
-    output->set_slot(new_slot());
+    output->set_slot(new_slot(output->shape()));
     outputs_.push_back(output->slot());
   }
 }

@@ -19,7 +19,10 @@ namespace HWY_NAMESPACE {
 HWY_INLINE FloatVec exp(FloatVec x) { return hn::Exp(FloatTag(), x); }
 
 HWY_INLINE FloatVec sigmoid(FloatVec x) {
-  return hn::Div(set(1.0F), hn::Add(set(1.0F), exp(hn::Neg(x))));
+  // Highway's exp is defined up to 104 only.
+  const FloatVec bounded = hn::Min(hn::Neg(x), set(88.0F));
+  const FloatVec y = hn::Div(set(1.0F), hn::Add(set(1.0F), exp(bounded)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
 }
 
 // Abramowitz and Stegun 7.1.26: at most 1.5e-7 off.
@@ -37,7 +40,8 @@ HWY_INLINE FloatVec erf(FloatVec x) {
 
 HWY_INLINE FloatVec softplus(FloatVec x) {
   // log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)
-  return hn::Add(hn::Max(x, zero()), hn::Log1p(FloatTag(), exp(hn::Neg(hn::Abs(x)))));
+  // Of NaN and a number, Max and Min give their second argument.
+  return hn::Add(hn::Max(zero(), x), hn::Log1p(FloatTag(), exp(hn::Neg(hn::Abs(x)))));
 }
 
 inline constexpr float kGeluTanhScale = 0.7978845608F;  // sqrt(2 / pi)
@@ -56,7 +60,7 @@ HWY_INLINE FloatVec gaussian_cdf(FloatVec x) {
 template <Activation kKind>
 HWY_INLINE FloatVec activate(FloatVec x) {
   if constexpr (kKind == Activation::relu) {
-    return hn::Max(x, zero());
+    return hn::Max(zero(), x);
   } else if constexpr (kKind == Activation::gelu) {
     return hn::Mul(x, gaussian_cdf(x));
   } else if constexpr (kKind == Activation::gelu_tanh) {
@@ -72,7 +76,7 @@ HWY_INLINE FloatVec activate(FloatVec x) {
   } else if constexpr (kKind == Activation::mish) {
     return hn::Mul(x, hn::Tanh(FloatTag(), softplus(x)));
   } else if constexpr (kKind == Activation::elu) {
-    return hn::IfThenElse(hn::Gt(x, zero()), x, hn::Expm1(FloatTag(), hn::Min(x, zero())));
+    return hn::IfThenElse(hn::Gt(x, zero()), x, hn::Expm1(FloatTag(), hn::Min(zero(), x)));
   } else if constexpr (kKind == Activation::leaky_relu) {
     return hn::Max(x, hn::Mul(x, set(kLeakySlope)));
   } else {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "base/error.h"
@@ -24,7 +25,8 @@ Isa hardware_isa() {
   return (targets & HWY_AVX2) != 0 ? Isa::avx2 : Isa::sse4;
 }
 
-Isa environment_isa() {
+// What HEED_MAX_ISA allows; nothing if its value is no instruction set.
+std::optional<Isa> environment_isa() {
   const char* wanted = std::getenv("HEED_MAX_ISA");
   if (wanted == nullptr) {
     return Isa::amx;
@@ -34,7 +36,7 @@ Isa environment_isa() {
       return isa;
     }
   }
-  fail("[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx", wanted);
+  return std::nullopt;
 }
 
 int64_t disabled_targets(Isa isa) {
@@ -51,12 +53,20 @@ int64_t disabled_targets(Isa isa) {
 
 Isa& current() {
   static Isa isa = [] {
-    const Isa best = std::min(cpu_isa(), environment_isa());
-    hwy::DisableTargets(disabled_targets(best));
-    return best;
+    const std::optional<Isa> allowed = environment_isa();
+    check(allowed.has_value(), "[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx",
+          std::getenv("HEED_MAX_ISA"));
+    return std::min(cpu_isa(), *allowed);
   }();
   return isa;
 }
+
+// Before main(): kernels must not run above the limit just because nobody has asked for it yet. A
+// value that makes no sense is reported by the first max_isa().
+const bool kLimited = [] {
+  hwy::DisableTargets(disabled_targets(environment_isa().value_or(Isa::amx)));
+  return true;
+}();
 
 }  // namespace
 
@@ -79,7 +89,7 @@ void set_max_isa(Isa isa) {
 
 std::vector<Isa> usable_isas() {
   std::vector<Isa> result;
-  for (int i = 0; i <= static_cast<int>(cpu_isa()); ++i) {
+  for (int i = 0; i <= static_cast<int>(max_isa()); ++i) {
     result.push_back(static_cast<Isa>(i));
   }
   return result;

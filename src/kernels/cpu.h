@@ -13,7 +13,7 @@ const char* name_of(Isa isa);
 Isa cpu_isa();                   // the best this CPU and operating system offer
 Isa max_isa();                   // what is in use: cpu_isa() unless lowered
 void set_max_isa(Isa isa);       // for tests; not while kernels run. Does not reach oneDNN.
-std::vector<Isa> usable_isas();  // every one up to cpu_isa()
+std::vector<Isa> usable_isas();  // every one up to max_isa()
 
 // True when CPUID does not describe the AMX tiles although the CPU has them, as some virtual
 // machines do. oneDNN 2.6 then configures no tiles and dies of an illegal instruction, so it has

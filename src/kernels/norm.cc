@@ -42,18 +42,19 @@ HWY_INLINE void norm_row(const kernels::Norm& args, int64_t row, const float* s)
   const float width = static_cast<float>(args.width);
   const float mean = args.rms ? 0.0F : reduce(n, [](FloatVec v) { return v; }, s) / width;
   const FloatVec mean_vec = set(mean);
+  // reduce pads with zeros, which would count as -mean here, so the tail goes alone.
+  const size_t whole = n - n % hn::Lanes(FloatTag());
   float squares = reduce(
-      n,
+      whole,
       [&](FloatVec v) {
         const FloatVec centred = hn::Sub(v, mean_vec);
         return hn::Mul(centred, centred);
       },
       s);
-  // reduce pads with zeros, which count as -mean here.
-  const size_t lanes = hn::Lanes(FloatTag());
-  const size_t padding = (lanes - n % lanes) % lanes;
-  squares -= static_cast<float>(padding) * mean * mean;
-  const float rstd = 1.0F / std::sqrt(std::max(squares, 0.0F) / width + args.epsilon);
+  for (size_t i = whole; i < n; ++i) {
+    squares += (s[i] - mean) * (s[i] - mean);
+  }
+  const float rstd = 1.0F / std::sqrt(squares / width + args.epsilon);
   if (args.rstd != nullptr) {
     args.rstd[row] = rstd;
   }

@@ -96,6 +96,7 @@ void ParameterStore::lay_out_for_training(DType compute) {
     entry.value = view(values_);
     entry.compute = narrow ? view(narrow_) : entry.value;
     entry.slot.grad = view(gradients_);
+    entry.slot.shape = entry.shape;
     entry.compute.set_slot(&entry.slot);
   }
 }

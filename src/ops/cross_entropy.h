@@ -1,16 +1,10 @@
 // Cross-entropy of a softmax over the last axis, with label smoothing and ignored positions.
 #pragma once
 
+#include "ops/reduction.h"
 #include "tensor/tensor.h"
 
 namespace heed {
-
-enum class Reduction {
-  none,
-  mean,
-  sum,
-  batch_mean,  // sum over everything, divided by the first extent
-};
 
 struct CrossEntropyOptions {
   float label_smoothing = 0.0F;

@@ -45,7 +45,7 @@ Tensor hidden_again(const Saved& saved) {
 //   dW2 = dy^T h, db2 = sum dy, dh = dy W2, dp = dropout'(dh) f'(p), and W1, b1, x as for linear.
 // relu needs no mask again: h is zero exactly where either relu or dropout stopped it.
 void backward(const Saved& saved, const Tensor& dy) {
-  GradSlot hidden_slot{.grad = {}, .written = false, .tape = 1};
+  GradSlot hidden_slot{.grad = {}, .shape = saved.hidden.shape(), .written = false, .tape = 1};
   {
     Tensor hidden = hidden_again(saved);
     hidden.set_slot(&hidden_slot);

@@ -48,6 +48,20 @@ TEST(Tape, ReshapeSharesTheGradient) {
   EXPECT_EQ(x.slot()->grad.to_vector(), std::vector<float>(6, 2.0F));
 }
 
+// The first to contribute may be a reshaped handle; the op still gets the gradient in its own shape.
+TEST(Tape, GradientsHaveTheShapeOfTheOutput) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor a = ones({2, 3, 4});
+  Tensor b = ones({2, 4, 5});
+  tape.watch(a);
+  tape.watch(b);
+  const Tensor y = scale(matmul(a, b).reshape({6, 5}), 2.0F);
+  tape.backward(y, ones({6, 5}));
+  EXPECT_EQ(a.slot()->grad.to_vector(), std::vector<float>(24, 10.0F));
+  EXPECT_EQ(b.slot()->grad.to_vector(), std::vector<float>(40, 6.0F));
+}
+
 TEST(Tape, BackwardGivesActivationsBack) {
   Tape tape;
   const TapeScope scope(tape);

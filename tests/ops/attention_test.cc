@@ -204,7 +204,8 @@ const bool kRegistered = add_cases({
 
 class LongAttention : public ::testing::TestWithParam<Scenario> {
  protected:
-  void TearDown() override { set_max_isa(cpu_isa()); }
+  const Isa before_ = max_isa();
+  void TearDown() override { set_max_isa(before_); }
 
   struct Result {
     Array y;

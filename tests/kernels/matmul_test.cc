@@ -1,0 +1,105 @@
+#include "kernels/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "kernels/cpu.h"
+#include "kernels/reference.h"
+#include "tensor/tensor.h"
+
+namespace heed {
+namespace {
+
+std::vector<float> random_floats(int64_t count, uint64_t stream) {
+  const RandomStream random{1, stream};
+  std::vector<float> values(static_cast<size_t>(count));
+  for (size_t i = 0; i < values.size(); ++i) {
+    values[i] = static_cast<float>(bf16(random.normal(i)));  // exact in both dtypes
+  }
+  return values;
+}
+
+struct Product {
+  int64_t m, n, k;
+  bool ta, tb;
+};
+
+class MatmulTest : public ::testing::TestWithParam<Product> {
+ protected:
+  const Isa before_ = max_isa();
+  void TearDown() override { set_max_isa(before_); }
+};
+
+// Our AMX path, oneDNN's bf16 path and the widened one, and f32, with bias, activation and addition.
+TEST_P(MatmulTest, AgreesWithTheReference) {
+  const auto [m, n, k, ta, tb] = GetParam();
+  const std::vector<float> a = random_floats(m * k, 1);
+  const std::vector<float> b = random_floats(k * n, 2);
+  const std::vector<float> bias = random_floats(n, 3);
+  const std::vector<double> da(a.begin(), a.end());
+  const std::vector<double> db(b.begin(), b.end());
+  const std::vector<double> expected = reference::matmul<double>(
+      {.m = m, .n = n, .k = k, .transpose_a = ta, .transpose_b = tb}, da, db);
+  for (const Isa isa : usable_isas()) {
+    set_max_isa(isa);
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor ta_values = Tensor::from(a, {m * k}, dtype);
+      const Tensor tb_values = Tensor::from(b, {k * n}, dtype);
+      const Tensor c = Tensor::full({m, n}, 1.0F, dtype);
+      kernels::matmul({.m = m,
+                       .n = n,
+                       .k = k,
+                       .a = {ta_values.raw(), dtype},
+                       .b = {tb_values.raw(), dtype},
+                       .c = {c.raw(), dtype},
+                       .transpose_a = ta,
+                       .transpose_b = tb,
+                       .accumulate = true,
+                       .bias = bias.data()});
+      const std::vector<float> got = c.to_vector();
+      const double tolerance = (dtype == DType::f32 ? 1e-5 : 1e-2) * std::sqrt(double(k) + 1);
+      for (int64_t i = 0; i < m * n; ++i) {
+        ASSERT_NEAR(got[i], expected[i] + bias[i % n] + 1.0, tolerance)
+            << name_of(isa) << " " << name_of(dtype) << " at " << i;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, MatmulTest,
+                         ::testing::Values(Product{1, 33, 17, false, true},
+                                           Product{1, 40, 64, false, false},
+                                           Product{3, 5, 7, true, false},
+                                           Product{65, 70, 33, false, true},
+                                           Product{100, 64, 96, false, false},
+                                           Product{64, 48, 130, true, false},
+                                           Product{50, 20, 31, true, true}));
+
+TEST(Matmul, FrozenWeightsGiveTheSame) {
+  const int64_t size = 64;
+  const Tensor x = Tensor::from(random_floats(size * size, 1), {size, size}, DType::bf16);
+  const Tensor w = Tensor::from(random_floats(size * size, 2), {size, size}, DType::bf16);
+  const auto product = [&] {
+    const Tensor y = Tensor::empty({size, size}, DType::bf16);
+    kernels::matmul({.m = size, .n = size, .k = size, .a = {x.raw(), DType::bf16},
+                     .b = {w.raw(), DType::bf16}, .c = {y.raw(), DType::bf16},
+                     .transpose_b = true});
+    return y.to_vector();
+  };
+  const std::vector<float> plain = product();
+  kernels::freeze_weights(w.raw(), w.bytes());
+  EXPECT_EQ(product(), plain);
+  EXPECT_EQ(product(), plain);
+  kernels::thaw_weights(w.raw());
+}
+
+TEST(Matmul, EmptySumIsTheBias) {
+  const std::vector<float> bias{1, 2, 3};
+  const Tensor c = Tensor::full({2, 3}, 9.0F);
+  kernels::matmul({.m = 2, .n = 3, .k = 0, .a = {c.raw(), DType::f32}, .b = {c.raw(), DType::f32},
+                   .c = {c.raw(), DType::f32}, .bias = bias.data()});
+  EXPECT_EQ(c.to_vector(), (std::vector<float>{1, 2, 3, 1, 2, 3}));
+}
+
+}  // namespace
+}  // namespace heed
