@@ -94,15 +94,15 @@ void Tape::run_node(const Node& node) {
 }
 
 void Tape::backward(const Tensor& loss) {
-  check(loss.size() == 1, "[backward] loss is {}, expected one element", loss.shape().str());
+  check(loss.size() == 1, "[backward] loss is {}, expected one element", loss.shape());
   backward(loss, Tensor::full(loss.shape(), 1.0F, loss.dtype()));
 }
 
 void Tape::backward(const Tensor& output, const Tensor& gradient) {
   check(output.slot() != nullptr && output.slot()->tape == generation_,
-        "[backward] the tensor {} was not recorded on this tape", output.shape().str());
+        "[backward] the tensor {} was not recorded on this tape", output.shape());
   check(output.shape() == gradient.shape() && output.dtype() == gradient.dtype(),
-        "[backward] gradient is {}, expected {}", describe(gradient), describe(output));
+        "[backward] gradient is {}, expected {}", gradient, output);
   const PauseScope pause(this);
   add_grad(output, gradient);
   while (!nodes_.empty()) {

@@ -52,12 +52,7 @@ int64_t disabled_targets(Isa isa) {
 }
 
 Isa& current() {
-  static Isa isa = [] {
-    const std::optional<Isa> allowed = environment_isa();
-    check(allowed.has_value(), "[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx",
-          std::getenv("HEED_MAX_ISA"));
-    return std::min(cpu_isa(), *allowed);
-  }();
+  static Isa isa = allowed_isa();
   return isa;
 }
 
@@ -80,11 +75,21 @@ Isa cpu_isa() {
   return isa;
 }
 
+Isa allowed_isa() {
+  static const Isa isa = [] {
+    const std::optional<Isa> allowed = environment_isa();
+    check(allowed.has_value(), "[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx",
+          std::getenv("HEED_MAX_ISA"));
+    return std::min(cpu_isa(), *allowed);
+  }();
+  return isa;
+}
+
 Isa max_isa() { return current(); }
 
 void set_max_isa(Isa isa) {
-  current() = std::min(isa, cpu_isa());
-  hwy::DisableTargets(disabled_targets(isa));
+  current() = std::min(isa, allowed_isa());
+  hwy::DisableTargets(disabled_targets(current()));
 }
 
 std::vector<Isa> usable_isas() {

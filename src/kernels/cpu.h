@@ -11,7 +11,8 @@ enum class Isa { sse4, avx2, avx512, amx };
 
 const char* name_of(Isa isa);
 Isa cpu_isa();                   // the best this CPU and operating system offer
-Isa max_isa();                   // what is in use: cpu_isa() unless lowered
+Isa allowed_isa();               // cpu_isa(), unless HEED_MAX_ISA lowers it
+Isa max_isa();                   // what is in use: allowed_isa(), unless a test lowered it
 void set_max_isa(Isa isa);       // for tests; not while kernels run. Does not reach oneDNN.
 std::vector<Isa> usable_isas();  // every one up to max_isa()
 

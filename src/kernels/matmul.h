@@ -50,7 +50,7 @@ void log_products(std::vector<Matmul>* log);
 // lie as oneDNN likes them: the floor under any use of it.
 double onednn_seconds(const Matmul& args, int repetitions);
 
-// True while this thread is inside oneDNN: for tests that count our own allocations.
+// True while a thread is inside oneDNN: for tests that count our own allocations.
 bool inside_onednn();
 
 }  // namespace heed::kernels

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <dnnl.hpp>
 #include <limits>
@@ -24,7 +25,13 @@ using dnnl::memory;
 constexpr int64_t kWorthPackingRows = 48;
 constexpr size_t kMostPlans = 512;
 
-thread_local bool inside_flag = false;
+// Calls under way. oneDNN works on our threads too, so a flag of the calling thread would not do.
+std::atomic<int> calls_inside = 0;
+
+struct InsideScope {
+  InsideScope() { ++calls_inside; }
+  ~InsideScope() { --calls_inside; }
+};
 
 struct Session {
   dnnl::engine engine;
@@ -32,9 +39,10 @@ struct Session {
 
   Session() {
     // Before the first use of oneDNN.
-    if (max_isa() < Isa::avx512) {
-      dnnl::set_max_cpu_isa(max_isa() == Isa::avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
-    } else if (max_isa() == Isa::avx512 || amx_hidden_from_cpuid()) {
+    const Isa isa = allowed_isa();
+    if (isa < Isa::avx512) {
+      dnnl::set_max_cpu_isa(isa == Isa::avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
+    } else if (isa == Isa::avx512 || amx_hidden_from_cpuid()) {
       dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
     }
     engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -184,12 +192,9 @@ memory& ready(Operand& operand, const void* data, Scratch& scratch) {
 
 }  // namespace
 
-bool has_bf16() {
-  session();
-  return max_isa() >= Isa::avx512;
-}
+bool has_bf16() { return max_isa() >= Isa::avx512; }
 
-bool inside() { return inside_flag; }
+bool inside() { return calls_inside > 0; }
 
 double best_seconds(const Matmul& args, int repetitions) {
   Matmul plain = args;
@@ -221,7 +226,7 @@ double best_seconds(const Matmul& args, int repetitions) {
 }
 
 void matmul(const Matmul& args) {
-  inside_flag = true;
+  const InsideScope scope;
   try {
     thread_local Scratch scratch_a;
     thread_local Scratch scratch_b;
@@ -242,11 +247,9 @@ void matmul(const Matmul& args) {
     plan.primitive.execute(session().stream, operands);
     session().stream.wait();
   } catch (const dnnl::error& error) {
-    inside_flag = false;
     fail("[matmul] oneDNN cannot do {}x{}x{} in {}: {}", args.m, args.n, args.k,
          name_of(args.a.dtype), error.what());
   }
-  inside_flag = false;
 }
 
 }  // namespace heed::kernels::onednn

@@ -36,7 +36,7 @@ Gpt::Gpt(const Scope& s, const GptConfig& config)
 }
 
 Tensor Gpt::hidden(const Tensor& tokens, GptState* state) const {
-  check(tokens.rank() == 2, "[gpt] tokens is {}, expected [B,T]", tokens.shape().str());
+  check(tokens.rank() == 2, "[gpt] tokens is {}, expected [B,T]", tokens.shape());
   const int64_t steps = tokens.dim(1);
   const int64_t past = state == nullptr || state->empty() ? 0 : state->front().length;
   check(past + steps <= config_.context, "[gpt] {} tokens after {}, expected at most {} in all",

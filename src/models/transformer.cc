@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "nn/positions.h"
+#include "ops/elementwise.h"
+
 namespace heed {
 namespace {
 
@@ -22,6 +25,7 @@ LayerConfig layer_config(const TransformerConfig& config, bool cross) {
 Transformer::Transformer(const Scope& s, const TransformerConfig& config)
     : embedding_(s / "embedding", config.vocabulary, config.width,
                  Init::normal(1.0F / std::sqrt(static_cast<float>(config.width)))),
+      positions_(config.positions),
       encoder_norm_(s / "encoder" / "norm", config.width),
       decoder_norm_(s / "decoder" / "norm", config.width),
       dropout_(config.dropout) {
@@ -35,8 +39,17 @@ Transformer::Transformer(const Scope& s, const TransformerConfig& config)
   }
 }
 
+Tensor Transformer::embed(const Tensor& ids) const {
+  if (!positions_) {
+    return embedding_(ids);  // [B,T,C]
+  }
+  const int64_t width = embedding_.width();
+  const Tensor x = embedding_(ids, std::sqrt(static_cast<float>(width)));                 // [B,T,C]
+  return dropout(add(x, sinusoidal_positions(ids.dim(1), width, x.dtype())), dropout_);  // [B,T,C]
+}
+
 Tensor Transformer::encode(const Tensor& source, const Tensor& lengths) const {
-  Residual stream{embedding_(source), Tensor()};  // [B,S,C]
+  Residual stream{embed(source), Tensor()};  // [B,S,C]
   for (const TransformerLayer& layer : encoder_) {
     stream = layer(std::move(stream), {.self = {.lengths = lengths}});
   }
@@ -45,7 +58,7 @@ Tensor Transformer::encode(const Tensor& source, const Tensor& lengths) const {
 
 Tensor Transformer::decode(const Tensor& target, const Tensor& memory,
                            const Tensor& lengths) const {
-  Residual stream{embedding_(target), Tensor()};  // [B,T,C]
+  Residual stream{embed(target), Tensor()};  // [B,T,C]
   for (const TransformerLayer& layer : decoder_) {
     stream = layer(std::move(stream), {.self = {.causal = true},
                                        .memory = memory,

@@ -16,6 +16,7 @@ struct TransformerConfig {
   int64_t decoder_layers = 6;
   float dropout = 0.1F;
   bool pre_norm = false;
+  bool positions = false;  // add sinusoidal positions, and scale embeddings by sqrt(width)
 };
 
 class Transformer {
@@ -28,7 +29,10 @@ class Transformer {
   Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& lengths = {}) const;
 
  private:
+  Tensor embed(const Tensor& ids) const;  // [B,T] -> [B,T,C]
+
   Embedding embedding_;
+  bool positions_;
   std::vector<TransformerLayer> encoder_;
   LayerNorm encoder_norm_;
   std::vector<TransformerLayer> decoder_;

@@ -36,6 +36,7 @@ class Embedding {
   Tensor operator()(const Tensor& ids, float scale = 1.0F) const {
     return embedding(ids, weight_, scale);  // [..., width]
   }
+  int64_t width() const { return weight_.tensor().dim(1); }
   // The same matrix as output projection: logits over the vocabulary.
   Tensor logits(const Tensor& x) const { return linear(x, weight_, Tensor()); }  // [..., V]
 

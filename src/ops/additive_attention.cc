@@ -16,19 +16,19 @@ kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 void check_inputs(const AdditiveAttentionInputs& x) {
   const char* op = kAdditiveAttention.name();
   check_float(op, "query", x.query);
-  check(x.query.rank() == 3, "[{}] query is {}, expected [B,Tq,A]", op, x.query.shape().str());
+  check(x.query.rank() == 3, "[{}] query is {}, expected [B,Tq,A]", op, x.query.shape());
   const DType dtype = x.query.dtype();
   const int64_t batch = x.query.dim(0);
   check_dtype(op, "keys", x.keys, dtype);
   check(x.keys.rank() == 3 && x.keys.dim(0) == batch && x.keys.dim(2) == x.query.dim(2),
-        "[{}] keys is {}, query is {}: expected keys [{},Tk,{}]", op, x.keys.shape().str(),
-        x.query.shape().str(), batch, x.query.dim(2));
+        "[{}] keys is {}, query is {}: expected keys [{},Tk,{}]", op, x.keys.shape(),
+        x.query.shape(), batch, x.query.dim(2));
   check_dtype(op, "v", x.v, DType::f32);
   check_shape(op, "v", x.v, {x.query.dim(2)});
   check_dtype(op, "values", x.values, dtype);
   check(x.values.rank() == 3 && x.values.dim(0) == batch && x.values.dim(1) == x.keys.dim(1),
-        "[{}] values is {}, keys is {}: expected values [{},{},V]", op, x.values.shape().str(),
-        x.keys.shape().str(), batch, x.keys.dim(1));
+        "[{}] values is {}, keys is {}: expected values [{},{},V]", op, x.values.shape(),
+        x.keys.shape(), batch, x.keys.dim(1));
   if (x.lengths.defined()) {
     check_dtype(op, "lengths", x.lengths, DType::i32);
     check_shape(op, "lengths", x.lengths, {batch});

@@ -32,7 +32,7 @@ HeadRows rows_of(const Tensor& tensor, int64_t parts, int64_t part, int64_t head
 kernels::MaskStrides mask_strides(const char* what, const Tensor& mask, const kernels::Attention& a) {
   const int64_t expected[4] = {a.batch, a.heads, a.queries, a.keys};
   check(mask.rank() >= 2 && mask.rank() <= 4, "[attention] {} is {}, expected rank 2 to 4", what,
-        mask.shape().str());
+        mask.shape());
   int64_t strides[4] = {0, 0, 0, 0};
   int64_t stride = 1;
   for (int axis = 3, from = mask.rank() - 1; from >= 0; --axis, --from) {
@@ -41,7 +41,7 @@ kernels::MaskStrides mask_strides(const char* what, const Tensor& mask, const ke
     }
     const int64_t extent = mask.dim(from);
     check(extent == expected[axis] || (extent == 1 && axis < 3),
-          "[attention] {} is {}, expected to broadcast to [{},{},{},{}]", what, mask.shape().str(),
+          "[attention] {} is {}, expected to broadcast to [{},{},{},{}]", what, mask.shape(),
           a.batch, a.heads, a.queries, a.keys);
     strides[axis] = extent == 1 ? 0 : stride;
     stride *= extent;
@@ -80,7 +80,7 @@ void set_relative(const AttentionOptions& options, kernels::Attention& a) {
   const bool shared = table.rank() == 2;
   const int64_t rows = table.dim(shared ? 0 : 1);
   check(table.rank() >= 2 && rows > 0, "[attention] relative is {}, expected [H,R,D] or [R,D]",
-        table.shape().str());
+        table.shape());
   check_shape("attention", "relative", table,
               shared ? Shape{rows, a.head_dim} : Shape{a.heads, rows, a.head_dim});
   a.relative = table.raw();
@@ -200,7 +200,7 @@ AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v,
   check(q.rank() == 4 && k.rank() == 4 && q.dim(0) == k.dim(0) && q.dim(3) == k.dim(3) &&
             k.dim(2) > 0 && q.dim(2) % k.dim(2) == 0,
         "[attention] q is {}, k is {}: expected [B,Tq,H,D] and [B,Tk,Hk,D], H a multiple of Hk",
-        q.shape().str(), k.shape().str());
+        q.shape(), k.shape());
   check_shape("attention", "v", v, k.shape());
   return run({.tensors = {q, k, v}, .parts = {1, 1, 1}, .part = {0, 0, 0}}, q.shape(), k.shape(),
              options);
@@ -209,7 +209,7 @@ AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v,
 AttentionResult attention_qkv(const Tensor& qkv, const AttentionOptions& options) {
   check_float("attention", "qkv", qkv);
   check(qkv.rank() == 5 && qkv.dim(2) == 3, "[attention] qkv is {}, expected [B,T,3,H,D]",
-        qkv.shape().str());
+        qkv.shape());
   const Shape one{qkv.dim(0), qkv.dim(1), qkv.dim(3), qkv.dim(4)};
   return run({.tensors = {qkv, qkv, qkv}, .parts = {3, 3, 3}, .part = {0, 1, 2}}, one, one,
              options);
@@ -220,8 +220,8 @@ AttentionResult attention_kv(const Tensor& q, const Tensor& kv, const AttentionO
   check_dtype("attention", "kv", kv, q.dtype());
   check(q.rank() == 4 && kv.rank() == 5 && kv.dim(2) == 2 && q.dim(0) == kv.dim(0) &&
             q.dim(2) == kv.dim(3) && q.dim(3) == kv.dim(4),
-        "[attention] q is {}, kv is {}: expected [B,Tq,H,D] and [B,Tk,2,H,D]", q.shape().str(),
-        kv.shape().str());
+        "[attention] q is {}, kv is {}: expected [B,Tq,H,D] and [B,Tk,2,H,D]", q.shape(),
+        kv.shape());
   const Shape one{kv.dim(0), kv.dim(1), kv.dim(3), kv.dim(4)};
   return run({.tensors = {q, kv, kv}, .parts = {1, 2, 2}, .part = {0, 0, 1}}, q.shape(), one,
              options);
@@ -235,8 +235,8 @@ AttentionResult attention_cached(const Tensor& qkv, const Tensor& k, const Tenso
   check_dtype("attention", "v", v, qkv.dtype());
   check(qkv.rank() == 5 && qkv.dim(2) == 3 && k.rank() == 4 && k.dim(0) == qkv.dim(0) &&
             k.dim(2) == qkv.dim(3) && k.dim(3) == qkv.dim(4),
-        "[attention] qkv is {}, k is {}: expected [B,T,3,H,D] and [B,Tk,H,D]", qkv.shape().str(),
-        k.shape().str());
+        "[attention] qkv is {}, k is {}: expected [B,T,3,H,D] and [B,Tk,H,D]", qkv.shape(),
+        k.shape());
   check_shape("attention", "v", v, k.shape());
   const Shape one{qkv.dim(0), qkv.dim(1), qkv.dim(3), qkv.dim(4)};
   return run({.tensors = {qkv, k, v}, .parts = {3, 1, 1}, .part = {0, 0, 0}}, one, k.shape(),

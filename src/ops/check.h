@@ -8,18 +8,18 @@ namespace heed {
 
 inline void check_float(const char* op, const char* what, const Tensor& tensor) {
   check(tensor.defined() && (tensor.dtype() == DType::f32 || tensor.dtype() == DType::bf16),
-        "[{}] {} is {}, expected f32 or bf16", op, what, describe(tensor));
+        "[{}] {} is {}, expected f32 or bf16", op, what, tensor);
 }
 
 inline void check_dtype(const char* op, const char* what, const Tensor& tensor, DType dtype) {
   check(tensor.defined() && tensor.dtype() == dtype, "[{}] {} is {}, expected {}", op, what,
-        describe(tensor), name_of(dtype));
+        tensor, name_of(dtype));
 }
 
 inline void check_shape(const char* op, const char* what, const Tensor& tensor,
                         const Shape& shape) {
   check(tensor.defined() && tensor.shape() == shape, "[{}] {} is {}, expected {}", op, what,
-        describe(tensor), shape.str());
+        tensor, shape);
 }
 
 // An optional f32 vector of `width`, such as a bias or a norm's gamma.

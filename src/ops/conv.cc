@@ -290,13 +290,13 @@ void check_operands(const char* op, const Tensor& x, const Tensor& weight, int64
   check_dtype(op, "weight", weight, x.dtype());
   const int rank = std::string_view(op) == "conv1d" ? 3 : 4;
   check(x.rank() == rank && weight.rank() == rank, "[{}] x is {}, weight is {}: expected {}", op,
-        x.shape().str(), weight.shape().str(), layout);
+        x.shape(), weight.shape(), layout);
   check(groups >= 1 && x.dim(-1) % groups == 0 && weight.dim(0) % groups == 0 &&
             weight.dim(-1) == x.dim(-1) / groups,
-        "[{}] x is {}, weight is {}, groups is {}: expected {}", op, x.shape().str(),
-        weight.shape().str(), groups, layout);
+        "[{}] x is {}, weight is {}, groups is {}: expected {}", op, x.shape(),
+        weight.shape(), groups, layout);
   check(weight.shape().product(1, rank - 1) > 0, "[{}] weight is {}, expected a window", op,
-        weight.shape().str());
+        weight.shape());
 }
 
 }  // namespace
@@ -326,7 +326,7 @@ namespace {
 Tensor pool2d(const OpName& name, const Tensor& x, const Pool2dOptions& options) {
   const char* op = name.name();
   check_float(op, "x", x);
-  check(x.rank() == 4, "[{}] x is {}, expected [B,H,W,C]", op, x.shape().str());
+  check(x.rank() == 4, "[{}] x is {}, expected [B,H,W,C]", op, x.shape());
   Conv2dOptions steps{.stride = options.stride,
                       .padding_begin = options.padding_begin,
                       .padding_end = options.padding_end};

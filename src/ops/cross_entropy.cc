@@ -15,7 +15,7 @@ void check_targets(const Tensor& logits, const Tensor& targets, const CrossEntro
   check(logits.rank() >= 1 && logits.dim(-1) > 0 &&
             logits.size() / logits.dim(-1) == targets.size(),
         "[cross_entropy] logits is {}, targets is {}: expected [...,V] and [...]",
-        logits.shape().str(), targets.shape().str());
+        logits.shape(), targets.shape());
   check(options.label_smoothing >= 0.0F && options.label_smoothing <= 1.0F,
         "[cross_entropy] label_smoothing is {}, expected 0 to 1", options.label_smoothing);
   check_vector("cross_entropy", "weights", options.weights, logits.dim(-1));

@@ -16,9 +16,9 @@ const OpName kEmbedding{"embedding"};
 Tensor embedding(const Tensor& indices, const Tensor& table, float scale) {
   check_dtype("embedding", "indices", indices, DType::i32);
   check_float("embedding", "table", table);
-  check(table.rank() == 2, "[embedding] table is {}, expected [V,C]", table.shape().str());
+  check(table.rank() == 2, "[embedding] table is {}, expected [V,C]", table.shape());
   check(indices.rank() < Shape::kMaxRank, "[embedding] indices is {}, expected rank below {}",
-        indices.shape().str(), Shape::kMaxRank);
+        indices.shape(), Shape::kMaxRank);
   const int32_t* index = indices.data<int32_t>();
   for (int64_t i = 0; i < indices.size(); ++i) {
     check(index[i] >= 0 && index[i] < table.dim(0),

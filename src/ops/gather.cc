@@ -23,7 +23,7 @@ kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
 kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 void check_data(const char* op, const Tensor& x, const Tensor& indices) {
-  check(x.defined(), "[{}] x is {}, expected any dtype", op, describe(x));
+  check(x.defined(), "[{}] x is {}, expected any dtype", op, x);
   check_dtype(op, "indices", indices, DType::i32);
 }
 
@@ -44,7 +44,7 @@ int32_t resolve(const char* op, const Tensor& indices, int64_t flat, const Shape
   const int64_t index = value < 0 ? value + extent : value;
   if (index < 0 || index >= extent) [[unlikely]] {
     fail("[{}] {} is {}, expected {} to {}: axis {} of x {} has {} rows", op,
-         place_of(indices.shape(), flat), value, -extent, extent - 1, axis, x.str(), extent);
+         place_of(indices.shape(), flat), value, -extent, extent - 1, axis, x, extent);
   }
   return static_cast<int32_t>(index);
 }
@@ -176,7 +176,7 @@ Tensor gather_elements(const Tensor& x, int axis, const Tensor& indices) {
   }
   check(fits,
         "[gather_elements] indices are {}, x is {}: expected no larger extents but on axis {}",
-        indices.shape().str(), x.shape().str(), axis);
+        indices.shape(), x.shape(), axis);
   const Tensor index = resolve_all("gather_elements", indices, x.shape(), axis);
   Tensor y = Tensor::empty(indices.shape(), x.dtype());  // as the indices
   with_element_picks(x.shape(), axis, index, [&](const kernels::ElementPicks& picks) {
@@ -194,19 +194,19 @@ Tensor gather_nd(const Tensor& x, const Tensor& indices, int batch_dims) {
   check_data("gather_nd", x, indices);
   check(batch_dims >= 0 && batch_dims < std::min(x.rank(), indices.rank()),
         "[gather_nd] batch_dims is {}, expected less than the ranks of x {} and indices {}",
-        batch_dims, x.shape().str(), indices.shape().str());
+        batch_dims, x.shape(), indices.shape());
   const int depth = static_cast<int>(indices.dim(-1));
   check(depth >= 1 && batch_dims + depth <= x.rank(),
         "[gather_nd] indices are {}, x is {}: expected 1 to {} numbers per index",
-        indices.shape().str(), x.shape().str(), x.rank() - batch_dims);
+        indices.shape(), x.shape(), x.rank() - batch_dims);
   for (int a = 0; a < batch_dims; ++a) {
     check(x.dim(a) == indices.dim(a), "[gather_nd] x is {}, indices are {}: axis {} differs",
-          x.shape().str(), indices.shape().str(), a);
+          x.shape(), indices.shape(), a);
   }
   // Batch and indexed axes count as one long axis of rows.
   const int64_t rows = x.shape().product(0, batch_dims + depth);
   check(rows <= std::numeric_limits<int32_t>::max(),
-        "[gather_nd] x is {}: {} rows, expected at most {}", x.shape().str(), rows,
+        "[gather_nd] x is {}: {} rows, expected at most {}", x.shape(), rows,
         std::numeric_limits<int32_t>::max());
   const int64_t picks = indices.shape().product(0, indices.rank() - 1);
   const int64_t batch = x.shape().product(0, batch_dims);
@@ -232,10 +232,10 @@ Tensor gather_nd(const Tensor& x, const Tensor& indices, int batch_dims) {
 }
 
 TopK top_k(const Tensor& x, int64_t k, const TopKOptions& options) {
-  check(x.defined(), "[top_k] x is {}, expected any dtype", describe(x));
+  check(x.defined(), "[top_k] x is {}, expected any dtype", x);
   const int axis = x.shape().axis(options.axis, "top_k");
   check(0 <= k && k <= x.dim(axis), "[top_k] k is {}, expected 0 to {}: axis {} of {}", k,
-        x.dim(axis), axis, x.shape().str());
+        x.dim(axis), axis, x.shape());
   Shape shape = x.shape();
   shape.set(axis, k);
   TopK result{.values = Tensor::empty(shape, x.dtype()),     // [..., k, ...]

@@ -71,8 +71,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   check_float("linear", "x", x);
   check_dtype("linear", "weight", weight, x.dtype());
   check(weight.rank() == 2 && x.rank() >= 1 && x.dim(-1) == weight.dim(1),
-        "[linear] x is {}, weight is {}: expected x [...,in] and weight [out,in]", x.shape().str(),
-        weight.shape().str());
+        "[linear] x is {}, weight is {}: expected x [...,in] and weight [out,in]", x.shape(),
+        weight.shape());
   check_vector("linear", "bias", bias, weight.dim(0));
   Shape shape = x.shape();
   shape.set(x.rank() - 1, weight.dim(0));
@@ -168,15 +168,15 @@ Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
   const int rank = a.rank();
   check(rank >= 2 && (b.rank() == rank || b.rank() == 2) &&
             a.dim(options.transpose_a ? -2 : -1) == b.dim(options.transpose_b ? -1 : -2),
-        "[matmul] a is {}{}, b is {}{}: inner extents differ", a.shape().str(),
-        options.transpose_a ? " transposed" : "", b.shape().str(),
+        "[matmul] a is {}{}, b is {}{}: inner extents differ", a.shape(),
+        options.transpose_a ? " transposed" : "", b.shape(),
         options.transpose_b ? " transposed" : "");
   check(b.rank() == rank || !options.transpose_a,
-        "[matmul] a is {} transposed, b is {}: a shared b needs a plain a", a.shape().str(),
-        b.shape().str());
+        "[matmul] a is {} transposed, b is {}: a shared b needs a plain a", a.shape(),
+        b.shape());
   for (int i = 0; b.rank() == rank && i < rank - 2; ++i) {
-    check(a.dim(i) == b.dim(i), "[matmul] a is {}, b is {}: axis {} differs", a.shape().str(),
-          b.shape().str(), i);
+    check(a.dim(i) == b.dim(i), "[matmul] a is {}, b is {}: axis {} differs", a.shape(),
+          b.shape(), i);
   }
   Shape shape = a.shape();
   shape.set(rank - 2, a.dim(options.transpose_a ? -1 : -2));

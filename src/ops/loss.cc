@@ -33,7 +33,7 @@ void check_comparison(const Comparison& c) {
     check_repeats(op, "weight", c.weight, c.x.shape());
   }
   check(c.reduction != Reduction::batch_mean || c.x.rank() >= 1,
-        "[{}] prediction is {}, expected a first axis to average over", op, c.x.shape().str());
+        "[{}] prediction is {}, expected a first axis to average over", op, c.x.shape());
 }
 
 // What the sum is multiplied with.

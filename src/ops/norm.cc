@@ -34,7 +34,7 @@ kernels::Norm forward_args(const Tensor& x, const Tensor& gamma, const Tensor& b
 void check_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta) {
   check_float(op, "x", x);
   check(x.rank() >= 1 && x.dim(-1) > 0, "[{}] x is {}, expected [...,width]", op,
-        x.shape().str());
+        x.shape());
   check_vector(op, "gamma", gamma, x.dim(-1));
   check_vector(op, "beta", beta, x.dim(-1));
 }

@@ -16,7 +16,7 @@ inline kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 inline void check_dtype_or_f32(const char* op, const char* what, const Tensor& tensor,
                                DType dtype) {
   check(tensor.defined() && (tensor.dtype() == dtype || tensor.dtype() == DType::f32),
-        "[{}] {} is {}, expected {}", op, what, describe(tensor),
+        "[{}] {} is {}, expected {}", op, what, tensor,
         dtype == DType::f32 ? "f32" : "bf16 or f32");
 }
 
@@ -29,7 +29,7 @@ inline void check_repeats(const char* op, const char* what, const Tensor& tensor
   const bool suffix =
       part.size() <= all.size() && std::equal(part.rbegin(), part.rend(), all.rbegin());
   check(suffix || tensor.size() == 1, "[{}] {} is {}, expected {}, its last axes or one element",
-        op, what, tensor.shape().str(), whole.str());
+        op, what, tensor.shape(), whole);
 }
 
 inline kernels::Operand repeated(const Tensor& t) { return {in(t), t.size()}; }

@@ -109,10 +109,10 @@ void check_lengths(const char* op, const Tensor& lengths, int64_t batch, int64_t
 void check_recurrent(const Cell& cell, const Tensor& x, const RecurrentWeights& weights) {
   const char* op = cell.op;
   check_float(op, "x", x);
-  check(x.rank() == 3, "[{}] x is {}, expected [B,T,I]", op, x.shape().str());
+  check(x.rank() == 3, "[{}] x is {}, expected [B,T,I]", op, x.shape());
   check_dtype(op, "weight_hh", weights.weight_hh, x.dtype());
   check(weights.weight_hh.rank() == 2, "[{}] weight_hh is {}, expected [{} H,H]", op,
-        weights.weight_hh.shape().str(), cell.gates);
+        weights.weight_hh.shape(), cell.gates);
   const int64_t width = weights.weight_hh.dim(1);
   const int64_t columns = cell.gates * width;
   check_shape(op, "weight_hh", weights.weight_hh, {columns, width});

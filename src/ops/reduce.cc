@@ -58,7 +58,7 @@ Tensor scaled_sum(const OpName& name, const Tensor& x, const Extents& e, float s
 // dx = dy at the first maximum, 0 elsewhere.
 Tensor maximum_of(const Tensor& x, const Extents& e) {
   check(e.n > 0 && e.n <= std::numeric_limits<int32_t>::max(),
-        "[max] x is {}, expected 1 to 2^31 - 1 elements to choose from", x.shape().str());
+        "[max] x is {}, expected 1 to 2^31 - 1 elements to choose from", x.shape());
   Tensor y = Tensor::empty(e.result, x.dtype());       // x without the axis
   Tensor index = Tensor::empty(e.result, DType::i32);  // as y
   kernels::axis_max({.outer = e.outer,

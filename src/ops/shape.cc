@@ -24,7 +24,7 @@ kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 // that go by the axes of dy bring it back with dy.reshape(shape).
 
 void check_defined(const char* op, const Tensor& x) {
-  check(x.defined(), "[{}] x is {}, expected any dtype", op, describe(x));
+  check(x.defined(), "[{}] x is {}, expected any dtype", op, x);
 }
 
 // Rows [begin, begin + count) of an axis in a tensor seen as [outer, extent, inner].
@@ -135,7 +135,7 @@ Tensor slice(const Tensor& x, int axis, int64_t begin, int64_t end) {
   const int64_t last = end < 0 ? end + extent : end;
   check(0 <= first && first <= last && last <= extent,
         "[slice] rows {} to {}, expected a range within 0 to {}: axis {} of {}", begin, end, extent,
-        axis, x.shape().str());
+        axis, x.shape());
   Tensor y = rows_of(x, axis, first, last - first);  // [..., last - first, ...]
   if (Tape* tape = Tape::recording({&x})) {
     // Rows first to last of dx += dy; the others get nothing.
@@ -164,7 +164,7 @@ std::vector<Tensor> split(const Tensor& x, int axis, std::span<const int64_t> si
     total += sizes[i];
   }
   check(total == x.dim(axis), "[split] sizes add up to {}, expected {}: axis {} of {}", total,
-        x.dim(axis), axis, x.shape().str());
+        x.dim(axis), axis, x.shape());
   std::vector<Tensor> pieces;
   int64_t begin = 0;
   for (const int64_t size : sizes) {
@@ -230,7 +230,7 @@ Shape concat_shape(std::span<const Tensor> tensors, int axis) {
     const bool fits = tensor.dtype() == first.dtype() && tensor.rank() == first.rank() &&
                       with_extent(tensor.shape(), axis, 0) == with_extent(first.shape(), axis, 0);
     check(fits, "[concat] tensor {} is {}, tensor 0 is {}: expected the same but for axis {}", i,
-          describe(tensor), describe(first), axis);
+          tensor, first, axis);
     extent += tensor.dim(axis);
   }
   return with_extent(first.shape(), axis, extent);
@@ -327,7 +327,7 @@ Tensor permute(const Tensor& x, std::initializer_list<int> axes) {
 Tensor permute(const Tensor& x, std::span<const int> axes) {
   check_defined("permute", x);
   check(static_cast<int>(axes.size()) == x.rank(), "[permute] {} axes given, expected {} for {}",
-        axes.size(), x.rank(), x.shape().str());
+        axes.size(), x.rank(), x.shape());
   Extents forward = {};
   Extents inverse = {};
   std::array<bool, Shape::kMaxRank> used = {};
@@ -377,7 +377,7 @@ Tensor reshape(const Tensor& x, std::span<const int64_t> extents) {
     const int64_t others = Shape(given).size();  // a second -1 is a negative extent: an error
     check(others > 0 && x.size() % others == 0,
           "[reshape] x is {}: {} elements do not fill a shape whose other extents make {}",
-          x.shape().str(), x.size(), others);
+          x.shape(), x.size(), others);
     *open = x.size() / others;
   }
   return x.reshape(Shape(given));
@@ -421,8 +421,8 @@ void expand_backward(const Tensor& x, const Shape& aligned, const Tensor& dy) {
 Tensor expand(const Tensor& x, const Shape& shape) {
   check_defined("expand", x);
   const int added = shape.rank() - x.rank();
-  check(added >= 0, "[expand] x is {}, expected at most the rank of {}", x.shape().str(),
-        shape.str());
+  check(added >= 0, "[expand] x is {}, expected at most the rank of {}", x.shape(),
+        shape);
   Shape aligned = shape;  // x with its new leading axes
   kernels::StridedCopy args{.rank = shape.rank(), .to_strides = dense_strides(shape)};
   const Extents strides = dense_strides(x.shape());
@@ -430,8 +430,8 @@ Tensor expand(const Tensor& x, const Shape& shape) {
     const size_t i = static_cast<size_t>(a);
     aligned.set(a, a < added ? 1 : x.dim(a - added));
     check(aligned[a] == shape[a] || aligned[a] == 1,
-          "[expand] x is {}, expected 1 or {} for axis {} of {}", x.shape().str(), shape[a], a,
-          shape.str());
+          "[expand] x is {}, expected 1 or {} for axis {} of {}", x.shape(), shape[a], a,
+          shape);
     args.extents[i] = shape[a];
     args.from_strides[i] = aligned[a] == 1 ? 0 : strides[static_cast<size_t>(a - added)];
   }

@@ -1,6 +1,9 @@
 // The extents of a tensor, kept inline: copying a shape never allocates.
 #pragma once
 
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -36,3 +39,14 @@ class Shape {
 };
 
 }  // namespace heed
+
+// In messages: "[2,3]". Formatted only when the message is needed.
+template <>
+struct fmt::formatter<heed::Shape> {
+  constexpr auto parse(fmt::format_parse_context& context) const { return context.begin(); }
+  template <typename Context>
+  auto format(const heed::Shape& shape, Context& context) const {
+    const std::string text = shape.str();
+    return std::copy(text.begin(), text.end(), context.out());
+  }
+};

@@ -5,6 +5,7 @@
 // Handles may be copied from any thread; the elements are guarded by nobody.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <span>
@@ -83,3 +84,14 @@ class Tensor {
 std::string describe(const Tensor& tensor);
 
 }  // namespace heed
+
+// In messages: "bf16 [2,3]".
+template <>
+struct fmt::formatter<heed::Tensor> {
+  constexpr auto parse(fmt::format_parse_context& context) const { return context.begin(); }
+  template <typename Context>
+  auto format(const heed::Tensor& tensor, Context& context) const {
+    const std::string text = heed::describe(tensor);
+    return std::copy(text.begin(), text.end(), context.out());
+  }
+};

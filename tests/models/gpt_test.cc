@@ -78,7 +78,7 @@ TrainingRun train(DType dtype, int steps, float dropout) {
 }
 
 TEST_P(GptTest, LearnsASequenceByHeart) {
-  const TrainingRun run = train(GetParam(), 60, 0.0F);
+  const TrainingRun run = train(GetParam(), 90, 0.0F);
   EXPECT_GT(run.losses.front(), 3.0F);
   EXPECT_LT(run.losses.back(), 0.2F);
 }

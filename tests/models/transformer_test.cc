@@ -17,7 +17,8 @@ TransformerConfig tiny(bool pre_norm, float dropout) {
           .encoder_layers = 2,
           .decoder_layers = 2,
           .dropout = dropout,
-          .pre_norm = pre_norm};
+          .pre_norm = pre_norm,
+          .positions = true};
 }
 
 // Source tokens 2..19 at random; the decoder is shown START (1) and the shifted source.
@@ -46,7 +47,7 @@ TEST_P(TransformerTest, LearnsToCopy) {
   Adam adam(store, {.learning_rate = 3e-3F});
   Tape tape(1);
   float loss_value = 0;
-  for (uint64_t step = 0; step < 150; ++step) {
+  for (uint64_t step = 0; step < 300; ++step) {
     const CopyTask task(16, 6, step);
     tape.clear();
     store.clear_gradients();

@@ -38,7 +38,7 @@ const bool kRegistered = add_cases({
     feed_forward_case("gelu", 5, 6, 11, {.activation = Activation::gelu}),
     feed_forward_case("gelu_tanh_dropout", 5, 6, 24,
                       {.activation = Activation::gelu_tanh, .dropout = 0.25F}),
-    feed_forward_case("relu_dropout", 4, 5, 40, {.activation = Activation::relu, .dropout = 0.5F}),
+    feed_forward_case("relu_dropout", 2, 5, 14, {.activation = Activation::relu, .dropout = 0.5F}),
 });
 
 }  // namespace
