@@ -175,8 +175,7 @@ void add_grad(const Tensor& tensor, const Tensor& gradient);
 // -----------------------------------------------------------------------------------------------
 
 template <typename Backward>
-void Tape::record_outputs(const OpName& name, std::span<Tensor* const> outputs,
-                          Backward backward) {
+void Tape::record_outputs(const OpName& name, std::span<Tensor* const> outputs, Backward backward) {
   void* place = allocate(sizeof(Backward), alignof(Backward));
   new (place) Backward(std::move(backward));
   nodes_.push_back(Node{

@@ -28,7 +28,8 @@ void parallel_for(int64_t count, int64_t grain, const Body& body) {
     }
     return;
   }
-#pragma omp parallel for num_threads(static_cast<int>(pieces)) schedule(static, 1)
+  const int threads = static_cast<int>(pieces);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int64_t piece = 0; piece < pieces; ++piece) {
     body(count * piece / pieces, count * (piece + 1) / pieces);
   }
@@ -57,8 +58,6 @@ void parallel_tasks(int64_t count, const Body& body) {
 }
 
 // How many pieces a reduction over `rows` is split into, whatever the number of threads.
-inline int64_t fixed_chunks(int64_t rows) {
-  return std::clamp<int64_t>(rows / 16, 1, 16);
-}
+inline int64_t fixed_chunks(int64_t rows) { return std::clamp<int64_t>(rows / 16, 1, 16); }
 
 }  // namespace heed

@@ -24,10 +24,9 @@ constexpr Philox4 philox(Philox4 counter, uint64_t seed) {
   for (int round = 0; round < kPhiloxRounds; ++round) {
     const uint64_t product0 = uint64_t{kPhiloxMultiplier0} * counter[0];
     const uint64_t product1 = uint64_t{kPhiloxMultiplier1} * counter[2];
-    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key0,
-               static_cast<uint32_t>(product1),
-               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key1,
-               static_cast<uint32_t>(product0)};
+    counter = {
+        static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key0, static_cast<uint32_t>(product1),
+        static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key1, static_cast<uint32_t>(product0)};
     key0 += kPhiloxWeyl0;
     key1 += kPhiloxWeyl1;
   }

@@ -26,10 +26,10 @@ inline size_t edit_distance(std::string_view a, std::string_view b) {
 
 // The candidate most like `wanted`, for "did you mean"; empty if there is none.
 inline std::string nearest(std::string_view wanted, const std::vector<std::string>& candidates) {
-  const auto best = std::min_element(
-      candidates.begin(), candidates.end(), [&](const std::string& a, const std::string& b) {
-        return edit_distance(wanted, a) < edit_distance(wanted, b);
-      });
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [&](const std::string& a, const std::string& b) {
+                                       return edit_distance(wanted, a) < edit_distance(wanted, b);
+                                     });
   return best == candidates.end() ? std::string() : *best;
 }
 

@@ -46,8 +46,7 @@ struct Measurement {
 };
 
 double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 double peak_mib() {
@@ -79,8 +78,8 @@ Measurement measure(const BenchCase& bench_case, DType dtype, const Options& opt
   workload.run();  // warm-up
   kernels::log_products(nullptr);
   workload.run();
-  Measurement result{.name = bench_case.name, .dtype = dtype,
-                     .seconds = std::numeric_limits<double>::infinity()};
+  Measurement result{
+      .name = bench_case.name, .dtype = dtype, .seconds = std::numeric_limits<double>::infinity()};
   for (int i = 0; i < options.repetitions; ++i) {
     const double start = now();
     workload.run();
@@ -101,14 +100,10 @@ Measurement measure(const BenchCase& bench_case, DType dtype, const Options& opt
 }
 
 nlohmann::json to_json(const Measurement& m) {
-  nlohmann::json json{{"case", m.name},
-                      {"dtype", name_of(m.dtype)},
-                      {"threads", num_threads()},
-                      {"isa", name_of(max_isa())},
-                      {"seconds", m.seconds},
-                      {"tokens_per_second", m.tokens_per_second},
-                      {"peak_mib", m.peak_mib},
-                      {"tensors_mib", m.tensors_mib},
+  nlohmann::json json{{"case", m.name},           {"dtype", name_of(m.dtype)},
+                      {"threads", num_threads()}, {"isa", name_of(max_isa())},
+                      {"seconds", m.seconds},     {"tokens_per_second", m.tokens_per_second},
+                      {"peak_mib", m.peak_mib},   {"tensors_mib", m.tensors_mib},
                       {"gflops", m.gflops}};
   if (m.floor_seconds > 0.0) {
     json["floor_seconds"] = m.floor_seconds;
@@ -121,11 +116,11 @@ void print(const Measurement& m, bool json) {
   if (json) {
     fmt::print("{}\n", to_json(m).dump());
   } else {
-    fmt::print("{:<12} {:<5} {:>10.1f} {:>10.0f} {:>10.0f} {:>9.0f} {:>10} {:>8}\n", m.name,
-               name_of(m.dtype), m.tokens_per_second, m.peak_mib, m.tensors_mib, m.gflops,
-               m.floor_seconds > 0 ? fmt::format("{:.1f} ms", m.floor_seconds * 1e3) : "-",
-               m.floor_seconds > 0 ? fmt::format("{:.0f} %", 100 * m.floor_seconds / m.seconds)
-                                   : "-");
+    fmt::print(
+        "{:<12} {:<5} {:>10.1f} {:>10.0f} {:>10.0f} {:>9.0f} {:>10} {:>8}\n", m.name,
+        name_of(m.dtype), m.tokens_per_second, m.peak_mib, m.tensors_mib, m.gflops,
+        m.floor_seconds > 0 ? fmt::format("{:.1f} ms", m.floor_seconds * 1e3) : "-",
+        m.floor_seconds > 0 ? fmt::format("{:.0f} %", 100 * m.floor_seconds / m.seconds) : "-");
   }
   std::fflush(stdout);
 }

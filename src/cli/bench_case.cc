@@ -167,20 +167,20 @@ struct AttentionLayer {
 
 }  // namespace
 
-// Projection, causal attention and back, from a gradient of ones.
+// Projection if wanted, causal attention, and back from a gradient of ones.
 Workload attention_workload(const AttentionBench& bench, DType dtype) {
   auto layer = std::make_shared<AttentionLayer>(bench, dtype);
-  const Tensor input = random_values({1, bench.length, bench.width}, dtype, 1);
-  const Tensor dy =
-      Tensor::full({1, bench.length, bench.heads, bench.head_dim()}, 1.0F, dtype);
+  const int64_t parts = bench.projected ? 1 : 3;
+  const Tensor input = random_values({1, bench.length, parts * bench.width}, dtype, 1);
+  const Tensor dy = Tensor::full({1, bench.length, bench.heads, bench.head_dim()}, 1.0F, dtype);
   const auto run = [layer, input, dy, bench] {
     layer->tape.clear();
     layer->store.clear_gradients();
     const TapeScope scope(layer->tape);
     Tensor x = input;
     layer->tape.watch(x);
-    const Tensor qkv =
-        layer->qkv(x).reshape({1, bench.length, 3, bench.heads, bench.head_dim()});
+    const Tensor qkv = (bench.projected ? layer->qkv(x) : x)
+                           .reshape({1, bench.length, 3, bench.heads, bench.head_dim()});
     const AttentionOptions options{.causal = true,
                                    .window_left = bench.window > 0 ? bench.window - 1 : -1,
                                    .relative = layer->relative.tensor()};
@@ -207,10 +207,14 @@ const std::vector<BenchCase>& bench_cases() {
        [](DType dtype) { return attention_workload({}, dtype); }},
       {"rel-attn", "the same with relative positions",
        [](DType dtype) { return attention_workload({.relative = true}, dtype); }},
-      {"attn-long", "causal attention at L=16384 D=512 H=8, forward and backward",
-       [](DType dtype) { return attention_workload({.length = 16384}, dtype); }},
+      {"attn-long", "causal attention alone at L=16384 D=512 H=8, forward and backward",
+       [](DType dtype) {
+         return attention_workload({.length = 16384, .projected = false}, dtype);
+       }},
       {"attn-window", "the same with a window of 512",
-       [](DType dtype) { return attention_workload({.length = 16384, .window = 512}, dtype); }},
+       [](DType dtype) {
+         return attention_workload({.length = 16384, .window = 512, .projected = false}, dtype);
+       }},
   };
   return cases;
 }

@@ -12,10 +12,10 @@ namespace heed::cli {
 
 // Work that is ready to be run again and again.
 struct Workload {
-  std::function<void()> run;       // one step
-  double tokens = 0.0;             // what one step gets through
-  double attention_flops = 0.0;    // of one step, not counted as matrix products
-  std::shared_ptr<void> state;     // keeps models and data alive
+  std::function<void()> run;     // one step
+  double tokens = 0.0;           // what one step gets through
+  double attention_flops = 0.0;  // of one step, not counted as matrix products
+  std::shared_ptr<void> state;   // keeps models and data alive
 };
 
 struct BenchCase {
@@ -26,13 +26,14 @@ struct BenchCase {
 
 const std::vector<BenchCase>& bench_cases();
 
-// One causal attention layer with its projection, forward and backward.
+// One causal attention layer, forward and backward.
 struct AttentionBench {
   int64_t length = 2048;
   int64_t width = 512;
   int64_t heads = 8;
   bool relative = false;
-  int64_t window = 0;  // 0: everything
+  int64_t window = 0;     // 0: everything
+  bool projected = true;  // with the projection to queries, keys and values
 
   int64_t head_dim() const { return width / heads; }
 };

@@ -18,7 +18,8 @@ void activate_range(const kernels::Activate& args, int64_t begin, int64_t end) {
     const auto* x = static_cast<decltype(type)>(const_cast<void*>(args.x)) + begin;
     auto* y = static_cast<decltype(type)>(args.y) + begin;
     with_activation(args.activation, [&]<Activation kKind>() {
-      map(static_cast<size_t>(end - begin), y, [](FloatVec v) { return activate<kKind>(v); }, x);
+      map(
+          static_cast<size_t>(end - begin), y, [](FloatVec v) { return activate<kKind>(v); }, x);
     });
   });
 }

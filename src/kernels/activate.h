@@ -21,9 +21,9 @@ struct ActivateBackward {
   int64_t n;
   DType dtype;
   Activation activation;
-  const void* x;   // before the activation; for relu what comes out of it serves as well
+  const void* x;  // before the activation; for relu what comes out of it serves as well
   const void* dy;
-  void* dx;        // may be dy
+  void* dx;  // may be dy
   float scale = 1.0F;
   bool accumulate = false;
 };

@@ -92,8 +92,7 @@ HWY_INLINE FloatVec derivative(FloatVec x) {
     return hn::IfThenElseZero(hn::Gt(x, zero()), one);
   } else if constexpr (kKind == Activation::gelu) {
     // Phi(x) + x phi(x)
-    const FloatVec density =
-        hn::Mul(set(0.3989422804F), exp(hn::Mul(set(-0.5F), hn::Mul(x, x))));
+    const FloatVec density = hn::Mul(set(0.3989422804F), exp(hn::Mul(set(-0.5F), hn::Mul(x, x))));
     return hn::MulAdd(x, density, gaussian_cdf(x));
   } else if constexpr (kKind == Activation::gelu_tanh) {
     // s + x s (1 - s) (2u)'
@@ -128,8 +127,8 @@ HWY_INLINE FloatVec derivative(FloatVec x) {
 template <typename Fn>
 HWY_INLINE void with_activation(Activation kind, const Fn& fn) {
   switch (kind) {
-#define HEED_CASE(name)                       \
-  case Activation::name:                      \
+#define HEED_CASE(name)                         \
+  case Activation::name:                        \
     fn.template operator()<Activation::name>(); \
     return;
     HEED_CASE(none)

@@ -42,7 +42,8 @@ struct Range {
 // Keys that query i of sequence b may see, before any mask.
 HWY_INLINE Range visible_keys(const kernels::Attention& a, int64_t b, int64_t i) {
   const int64_t position = i + a.first_position;
-  int64_t end = a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b], 0, a.keys);
+  int64_t end =
+      a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b], 0, a.keys);
   if (a.causal) {
     end = std::min(end, position + 1);
   }
@@ -87,7 +88,8 @@ HWY_INLINE Block make_block(const kernels::Attention& a, int64_t b, int64_t head
 HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block) {
   const int64_t last_query = block.query + block.queries - 1;
   const auto row = [&](int64_t key, int64_t query) {
-    return std::clamp<int64_t>(key - query - a.first_position + a.relative_center, 0, a.relative_rows - 1);
+    return std::clamp<int64_t>(key - query - a.first_position + a.relative_center, 0,
+                               a.relative_rows - 1);
   };
   return {row(block.key + block.begin, last_query) / kPanelWidth * kPanelWidth,
           row(block.key + block.end - 1, block.query) + 1};
@@ -115,18 +117,19 @@ HWY_INLINE void relative_runs(const kernels::Attention& a, const Block& block, c
 // s += the skewed product of queries and embeddings, for the columns of one row.
 HWY_INLINE void add_relative(const kernels::Attention& a, const Block& block, const Range& range,
                              int64_t i, Range columns, const float* product, float* s) {
-  relative_runs(a, block, range, i, columns,
-                [&](Range run, int64_t embedding, int step) HWY_ATTR {
-                  const size_t n = static_cast<size_t>(run.end - run.begin);
-                  const float* from = product + embedding;
-                  float* to = s + run.begin;
-                  if (step == 1) {
-                    map(n, to, [](FloatVec x, FloatVec y) { return hn::Add(x, y); }, to, from);
-                  } else {
-                    const FloatVec constant = set(*from);
-                    map(n, to, [&](FloatVec x) { return hn::Add(x, constant); }, to);
-                  }
-                });
+  relative_runs(a, block, range, i, columns, [&](Range run, int64_t embedding, int step) HWY_ATTR {
+    const size_t n = static_cast<size_t>(run.end - run.begin);
+    const float* from = product + embedding;
+    float* to = s + run.begin;
+    if (step == 1) {
+      map(
+          n, to, [](FloatVec x, FloatVec y) { return hn::Add(x, y); }, to, from);
+    } else {
+      const FloatVec constant = set(*from);
+      map(
+          n, to, [&](FloatVec x) { return hn::Add(x, constant); }, to);
+    }
+  });
 }
 
 // Turns products into logits for the columns of row i, in place.
@@ -138,11 +141,13 @@ HWY_INLINE void finish_logits(const kernels::Attention& a, const Block& block, i
   const FloatVec scale = set(a.scale);
   const int64_t key = block.key + columns.begin;
   if (a.bias != nullptr) {
-    const float* bias = a.bias + block.b * a.bias_strides.batch +
-                        block.head * a.bias_strides.head + query * a.bias_strides.query + key;
-    map(n, row, [&](FloatVec x, FloatVec y) { return hn::MulAdd(x, scale, y); }, row, bias);
+    const float* bias = a.bias + block.b * a.bias_strides.batch + block.head * a.bias_strides.head +
+                        query * a.bias_strides.query + key;
+    map(
+        n, row, [&](FloatVec x, FloatVec y) { return hn::MulAdd(x, scale, y); }, row, bias);
   } else {
-    map(n, row, [&](FloatVec x) { return hn::Mul(x, scale); }, row);
+    map(
+        n, row, [&](FloatVec x) { return hn::Mul(x, scale); }, row);
   }
   if (a.mask != nullptr) {
     const int8_t* mask = a.mask + block.b * a.mask_strides.batch +
@@ -208,7 +213,8 @@ HWY_INLINE FloatRows float_rows(const float* in, int64_t row, int64_t, int64_t, 
 HWY_INLINE FloatRows float_rows(const bf16* in, int64_t row, int64_t rows, int64_t columns,
                                 float* copy) {
   for (int64_t r = 0; r < rows; ++r) {
-    map(static_cast<size_t>(columns), copy + r * columns, [](FloatVec v) { return v; },
+    map(
+        static_cast<size_t>(columns), copy + r * columns, [](FloatVec v) { return v; },
         in + r * row);
   }
   return {copy, columns};

@@ -86,7 +86,8 @@ HWY_INLINE void take_row(const kernels::Attention& a, const Block& block, int64_
   state.sum = state.sum * correction + exponentials(s, columns, max_now, keep, block.ld, p);
   if (state.max != max_now && state.max != -kInfinity) {
     const FloatVec factor = set(correction);
-    map(static_cast<size_t>(a.head_dim), y, [&](FloatVec v) { return hn::Mul(v, factor); }, y);
+    map(
+        static_cast<size_t>(a.head_dim), y, [&](FloatVec v) { return hn::Mul(v, factor); }, y);
   }
   state.max = max_now;
 }
@@ -142,8 +143,7 @@ void write_weights(const kernels::Attention& a, int64_t b, int64_t head, int64_t
       block_logits(a, block, products, work);
     }
     for (int64_t i = 0; i < block.queries; ++i) {
-      float* out =
-          a.weights + ((b * a.heads + head) * a.queries + query + i) * a.keys + block.key;
+      float* out = a.weights + ((b * a.heads + head) * a.queries + query + i) * a.keys + block.key;
       const Range columns = block.empty() ? Range{0, 0} : row_columns(a, block, i);
       exponentials(work.logits + i * block.ld, columns, lse[i], nullptr, block.keys, out);
     }
@@ -169,8 +169,8 @@ void forward_queries(const kernels::Attention& a, int64_t b, int64_t head, int64
     }
     for (int64_t i = 0; i < queries; ++i) {
       take_row(a, block, i, work.logits + i * block.ld,
-               a.dropout.active() ? work.keep + i * block.ld : nullptr, states[i],
-               p + i * block.ld, work.y + i * a.head_dim);
+               a.dropout.active() ? work.keep + i * block.ld : nullptr, states[i], p + i * block.ld,
+               work.y + i * a.head_dim);
     }
     products.values(block, p, work.y);
   }
@@ -179,7 +179,8 @@ void forward_queries(const kernels::Attention& a, int64_t b, int64_t head, int64
     const bool sees = states[i].sum > 0.0F;
     const FloatVec inverse = set(sees ? 1.0F / states[i].sum : 0.0F);
     T* y = a.y.at<T>(b, head, a.head_dim) + (query + i) * a.y.row;
-    map(d, y, [&](FloatVec v) { return hn::Mul(v, inverse); }, work.y + i * a.head_dim);
+    map(
+        d, y, [&](FloatVec v) { return hn::Mul(v, inverse); }, work.y + i * a.head_dim);
     lse[i] = sees ? states[i].max + std::log(states[i].sum) : kInfinity;
   }
   if (a.lse != nullptr) {
@@ -199,13 +200,20 @@ void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
   float* s = scratch.get<float>(static_cast<size_t>(a.keys) + d);
   float* y = s + a.keys;
   for (int64_t i = 0; i < a.queries; ++i) {
-    const Block row{.b = b, .head = head, .query = i, .queries = 1, .key = 0, .keys = a.keys,
-                    .begin = 0, .end = a.keys, .ld = a.keys};
+    const Block row{.b = b,
+                    .head = head,
+                    .query = i,
+                    .queries = 1,
+                    .key = 0,
+                    .keys = a.keys,
+                    .begin = 0,
+                    .end = a.keys,
+                    .ld = a.keys};
     const Range columns = row_columns(a, row, 0);
     const T* q = data.q + i * data.q_row;
     for (int64_t j = columns.begin; j < columns.end; ++j) {
-      s[j] = reduce(d, [](FloatVec x, FloatVec k) { return hn::Mul(x, k); }, q,
-                    data.k + j * data.k_row);
+      s[j] = reduce(
+          d, [](FloatVec x, FloatVec k) { return hn::Mul(x, k); }, q, data.k + j * data.k_row);
     }
     finish_logits(a, row, 0, columns, s);
     const float top = columns.empty() ? -kInfinity : row_max(s, columns);
@@ -214,11 +222,13 @@ void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
     std::fill_n(y, d, 0.0F);
     for (int64_t j = columns.begin; sees && j < columns.end; ++j) {
       const FloatVec weight = set(s[j] / total);
-      map(d, y, [&](FloatVec v, FloatVec old) { return hn::MulAdd(weight, v, old); },
+      map(
+          d, y, [&](FloatVec v, FloatVec old) { return hn::MulAdd(weight, v, old); },
           data.v + j * data.v_row, y);
     }
     T* out = a.y.at<T>(b, head, a.head_dim) + i * a.y.row;
-    map(d, out, [](FloatVec v) { return v; }, y);
+    map(
+        d, out, [](FloatVec v) { return v; }, y);
   }
 }
 

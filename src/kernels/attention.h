@@ -4,8 +4,8 @@
 //   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)}) + bias(i, j)     where j is visible to i
 //   y_i = sum over j of dropout(softmax(logits)(i, j)) v_j
 //
-// Query i stands at position p = i + first_position, so that a few queries at the end of a long past
-// (decoding) mean what they mean in training. A query that sees nothing gives zeros.
+// Query i stands at position p = i + first_position, so that a few queries at the end of a long
+// past (decoding) mean what they mean in training. A query that sees nothing gives zeros.
 //
 // Relative positions (Shaw et al. 2018, Huang et al. 2018): r(i, j) = clamp(j - p + center, 0,
 // rows - 1). Only the embeddings a block touches are multiplied with its queries, and the product
@@ -48,20 +48,20 @@ struct Attention {
   float scale;
   int64_t first_position;  // of query 0 among the keys
   bool causal = false;
-  int64_t window_left = -1;               // positions seen to the left; -1: all
-  int64_t window_right = -1;              // and to the right
-  const int32_t* key_lengths = nullptr;   // [batch]
-  const int8_t* mask = nullptr;           // non-zero: visible
+  int64_t window_left = -1;              // positions seen to the left; -1: all
+  int64_t window_right = -1;             // and to the right
+  const int32_t* key_lengths = nullptr;  // [batch]
+  const int8_t* mask = nullptr;          // non-zero: visible
   MaskStrides mask_strides = {};
-  const float* bias = nullptr;            // added to the logits
+  const float* bias = nullptr;  // added to the logits
   MaskStrides bias_strides = {};
-  const void* relative = nullptr;         // [heads or 1, relative_rows, head_dim]
+  const void* relative = nullptr;  // [heads or 1, relative_rows, head_dim]
   int64_t relative_rows = 0;
   int64_t relative_center = 0;
-  bool relative_shared = false;           // one table for all heads
+  bool relative_shared = false;  // one table for all heads
   Dropout dropout = {};
-  float* lse = nullptr;                   // [batch, heads, queries]; +inf where nothing is visible
-  float* weights = nullptr;               // [batch, heads, queries, keys] before dropout
+  float* lse = nullptr;      // [batch, heads, queries]; +inf where nothing is visible
+  float* weights = nullptr;  // [batch, heads, queries, keys] before dropout
 };
 void attention(const Attention& args);
 

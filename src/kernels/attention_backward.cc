@@ -25,17 +25,17 @@ namespace HWY_NAMESPACE {
 inline constexpr int64_t kWideRow = kMostKeyBlock + kQueryBlock + 2 * kPanelWidth;
 
 struct BackwardWorkspace {
-  float* logits;      // [kQueryBlock, ld], then dS
-  float* d_weights;   // [kQueryBlock, ld]
-  float* keep;        // [kQueryBlock, ld]
-  float* embedded;    // [kQueryBlock, kWideRow], then dZ
-  bf16* narrow_p;     // P K and dS, dZ for products in bf16
+  float* logits;     // [kQueryBlock, ld], then dS
+  float* d_weights;  // [kQueryBlock, ld]
+  float* keep;       // [kQueryBlock, ld]
+  float* embedded;   // [kQueryBlock, kWideRow], then dZ
+  bf16* narrow_p;    // P K and dS, dZ for products in bf16
   bf16* narrow_ds;
   bf16* narrow_dz;
-  float* dk;          // [key block, head_dim]
+  float* dk;  // [key block, head_dim]
   float* dv;
-  float* dq;          // [queries, head_dim]
-  float* delta;       // [queries]
+  float* dq;     // [queries, head_dim]
+  float* delta;  // [queries]
 
   explicit BackwardWorkspace(const kernels::Attention& a) {
     thread_local Scratch scratch;
@@ -64,16 +64,19 @@ HWY_INLINE void weights_row(float* s, Range columns, int64_t ld, float lse, cons
   const size_t n = static_cast<size_t>(columns.end - columns.begin);
   float* row = s + columns.begin;
   const FloatVec shift = set(lse);
-  map(n, row, [&](FloatVec v) { return exp(hn::Sub(v, shift)); }, row);
+  map(
+      n, row, [&](FloatVec v) { return exp(hn::Sub(v, shift)); }, row);
   std::fill(s, row, 0.0F);
   std::fill(row + n, s + ld, 0.0F);
   if (keep != nullptr) {
-    map(n, kept + columns.begin, [](FloatVec p, FloatVec k) { return hn::Mul(p, k); }, row,
+    map(
+        n, kept + columns.begin, [](FloatVec p, FloatVec k) { return hn::Mul(p, k); }, row,
         keep + columns.begin);
     std::fill(kept, kept + columns.begin, Weight(0.0F));
     std::fill(kept + columns.end, kept + ld, Weight(0.0F));
   } else if (static_cast<void*>(kept) != static_cast<void*>(s)) {
-    map(static_cast<size_t>(ld), kept, [](FloatVec p) { return p; }, s);
+    map(
+        static_cast<size_t>(ld), kept, [](FloatVec p) { return p; }, s);
   }
 }
 
@@ -91,7 +94,8 @@ HWY_INLINE void d_logits_row(const float* p, float* dp, const float* keep, int64
         },
         p, dp, keep);
   } else {
-    map(n, dp, [&](FloatVec w, FloatVec g) { return hn::Mul(hn::Mul(factor, w), hn::Sub(g, d)); },
+    map(
+        n, dp, [&](FloatVec w, FloatVec g) { return hn::Mul(hn::Mul(factor, w), hn::Sub(g, d)); },
         p, dp);
   }
 }
@@ -150,9 +154,9 @@ class BackwardHead {
     const T* y = a_.y.at<const T>(b_, head_, d);
     const T* dy = args_.dy.at<const T>(b_, head_, d);
     for (int64_t i = 0; i < a_.queries; ++i) {
-      work_.delta[i] = reduce(static_cast<size_t>(d),
-                              [](FloatVec g, FloatVec v) { return hn::Mul(g, v); },
-                              dy + i * args_.dy.row, y + i * a_.y.row);
+      work_.delta[i] = reduce(
+          static_cast<size_t>(d), [](FloatVec g, FloatVec v) { return hn::Mul(g, v); },
+          dy + i * args_.dy.row, y + i * a_.y.row);
     }
   }
 
@@ -197,7 +201,8 @@ class BackwardHead {
     if constexpr (std::is_same_v<Weight, float>) {
       return from;
     } else {
-      map(static_cast<size_t>(count), to, [](FloatVec v) { return v; }, from);
+      map(
+          static_cast<size_t>(count), to, [](FloatVec v) { return v; }, from);
       return to;
     }
   }
@@ -239,10 +244,12 @@ class BackwardHead {
     for (int64_t i = 0; i < count; ++i) {
       T* to = rows.at<T>(b_, head, a_.head_dim) + (first + i) * rows.row;
       if (accumulate) {
-        map(d, to, [](FloatVec v, FloatVec old) { return hn::Add(v, old); },
-            from + i * a_.head_dim, to);
+        map(
+            d, to, [](FloatVec v, FloatVec old) { return hn::Add(v, old); }, from + i * a_.head_dim,
+            to);
       } else {
-        map(d, to, [](FloatVec v) { return v; }, from + i * a_.head_dim);
+        map(
+            d, to, [](FloatVec v) { return v; }, from + i * a_.head_dim);
       }
     }
   }

@@ -35,8 +35,8 @@ struct HeadData {
 };
 
 template <typename T>
-HWY_INLINE HeadData<T> head_data(const kernels::Attention& a, const kernels::HeadRows* dy, int64_t b,
-                                 int64_t head) {
+HWY_INLINE HeadData<T> head_data(const kernels::Attention& a, const kernels::HeadRows* dy,
+                                 int64_t b, int64_t head) {
   const int64_t kv_head = head / (a.heads / a.kv_heads);
   const int64_t table = a.relative_shared ? 0 : head;
   return {.q = a.q.at<const T>(b, head, a.head_dim),
@@ -131,15 +131,31 @@ class FloatProducts {
   }
   static void gemm(int64_t m, int64_t n, int64_t k, FloatRows a, const float* b, int64_t ldb,
                    float* c, int64_t ldc, bool accumulate) {
-    block_gemm({.m = size_t(m), .n = size_t(n), .k = size_t(k), .a = a.data,
-                .a_row = size_t(a.row), .a_column = 1, .b = b, .ldb = size_t(ldb), .c = c,
-                .ldc = size_t(ldc), .accumulate = accumulate});
+    block_gemm({.m = size_t(m),
+                .n = size_t(n),
+                .k = size_t(k),
+                .a = a.data,
+                .a_row = size_t(a.row),
+                .a_column = 1,
+                .b = b,
+                .ldb = size_t(ldb),
+                .c = c,
+                .ldc = size_t(ldc),
+                .accumulate = accumulate});
   }
   // C[m, d] += A[k, m]^T B[k, d]
   void gemm_transposed(int64_t m, int64_t k, const float* a, int64_t lda, FloatRows b, float* c) {
-    block_gemm({.m = size_t(m), .n = size_t(d_), .k = size_t(k), .a = a, .a_row = 1,
-                .a_column = size_t(lda), .b = b.data, .ldb = size_t(b.row), .c = c,
-                .ldc = size_t(d_), .accumulate = true});
+    block_gemm({.m = size_t(m),
+                .n = size_t(d_),
+                .k = size_t(k),
+                .a = a,
+                .a_row = 1,
+                .a_column = size_t(lda),
+                .b = b.data,
+                .ldb = size_t(b.row),
+                .c = c,
+                .ldc = size_t(d_),
+                .accumulate = true});
   }
 
   int64_t d_;
@@ -162,10 +178,11 @@ class TileProducts {
     const int64_t transposed = size(d_, a.keys);
     const int64_t by_key = units(a.keys, key_block_) * size(key_block_, d_);
     const int64_t by_query = units(a.queries, kQueryBlock) * size(kQueryBlock, d_);
-    const int64_t relative = size(d_, a.relative_rows) +
-                             units(a.relative_rows, kRelativeUnit) * size(kRelativeUnit, d_);
+    const int64_t relative =
+        size(d_, a.relative_rows) + units(a.relative_rows, kRelativeUnit) * size(kRelativeUnit, d_);
     const int64_t block = kQueryBlock * 2 * (kMostKeyBlock + kQueryBlock + 2 * kPanelWidth);
-    Pieces pieces(scratch, 2 * (2 * transposed + 2 * by_key + 2 * by_query + relative + block) + 1024);
+    Pieces pieces(scratch,
+                  2 * (2 * transposed + 2 * by_key + 2 * by_query + relative + block) + 1024);
     turned_ = pieces.take<bf16>(block);
     kt_ = pack_transposed(head.k, head.k_row, a.keys, pieces.take<bf16>(transposed));
     if (backward) {
@@ -180,9 +197,9 @@ class TileProducts {
       et_ = pack_transposed(head.relative, d_, a.relative_rows,
                             pieces.take<bf16>(size(d_, a.relative_rows)));
       if (backward) {
-        e_ = pack_units(head.relative, d_, a.relative_rows, kRelativeUnit,
-                        pieces.take<bf16>(units(a.relative_rows, kRelativeUnit) *
-                                          size(kRelativeUnit, d_)));
+        e_ = pack_units(
+            head.relative, d_, a.relative_rows, kRelativeUnit,
+            pieces.take<bf16>(units(a.relative_rows, kRelativeUnit) * size(kRelativeUnit, d_)));
         relative_rows_ = a.relative_rows;
       }
     }
@@ -197,9 +214,8 @@ class TileProducts {
     against_keys(block, head_.dy + block.query * head_.dy_row, head_.dy_row, vt_, dp);
   }
   void embedded(const Block& block, const Range& range, float* z, int64_t ld) {
-    amx::block_gemm(block.queries, range.end - range.begin, d_,
-                    head_.q + block.query * head_.q_row, head_.q_row,
-                    et_ + size(d_, range.begin), z, ld, false);
+    amx::block_gemm(block.queries, range.end - range.begin, d_, head_.q + block.query * head_.q_row,
+                    head_.q_row, et_ + size(d_, range.begin), z, ld, false);
   }
   void values(const Block& block, const bf16* p, float* y) { by_key(block, p, v_, y); }
   void d_query(const Block& block, const bf16* ds, float* dq) { by_key(block, ds, k_, dq); }

@@ -47,7 +47,8 @@ HWY_INLINE float smoothed_loss(const kernels::CrossEntropy& args, const T* x, fl
   const size_t n = static_cast<size_t>(args.classes);
   float total = 0.0F;
   if (args.weights == nullptr) {
-    total = lse * static_cast<float>(args.classes) - reduce(n, [](FloatVec v) { return v; }, x);
+    total = lse * static_cast<float>(args.classes) - reduce(
+                                                         n, [](FloatVec v) { return v; }, x);
   } else {
     const FloatVec top = set(lse);
     total = reduce(
@@ -97,8 +98,7 @@ HWY_INLINE void backward_row(const kernels::CrossEntropyBackward& args, int64_t 
   }
   const float d_loss = args.d_uniform ? args.d_losses[0] : args.d_losses[row];
   const float share = f.smoothing / static_cast<float>(f.classes);
-  const float on_target =
-      (1.0F - f.smoothing) * (f.weights == nullptr ? 1.0F : f.weights[target]);
+  const float on_target = (1.0F - f.smoothing) * (f.weights == nullptr ? 1.0F : f.weights[target]);
   const FloatVec factor = set(d_loss * (on_target + share * weight_sum));
   const FloatVec lse = set(f.lse[row]);
   const FloatVec uniform = set(-d_loss * share);
@@ -109,19 +109,22 @@ HWY_INLINE void backward_row(const kernels::CrossEntropyBackward& args, int64_t 
     return hn::MulAdd(factor, exp(hn::Sub(v, lse)), hn::Mul(uniform, w));
   };
   if (args.accumulate && f.weights != nullptr) {
-    map(n, dx, [&](FloatVec v, FloatVec w, FloatVec old) { return hn::Add(old, slope(v, w)); }, x,
+    map(
+        n, dx, [&](FloatVec v, FloatVec w, FloatVec old) { return hn::Add(old, slope(v, w)); }, x,
         f.weights, dx);
   } else if (args.accumulate) {
-    map(n, dx, [&](FloatVec v, FloatVec old) { return hn::Add(old, slope(v, one)); }, x, dx);
+    map(
+        n, dx, [&](FloatVec v, FloatVec old) { return hn::Add(old, slope(v, one)); }, x, dx);
   } else if (f.weights != nullptr) {
     map(n, dx, slope, x, f.weights);
   } else {
-    map(n, dx, [&](FloatVec v) { return slope(v, one); }, x);
+    map(
+        n, dx, [&](FloatVec v) { return slope(v, one); }, x);
   }
   // The target again as a whole: subtracting from a rounded bf16 would lose what is left of it.
   const float weight = f.weights == nullptr ? 1.0F : f.weights[target];
-  const float at_target = d_loss * ((on_target + share * weight_sum) * target_softmax -
-                                    share * weight - on_target);
+  const float at_target =
+      d_loss * ((on_target + share * weight_sum) * target_softmax - share * weight - on_target);
   dx[target] = T(at_target + (args.accumulate ? target_before : 0.0F));
 }
 

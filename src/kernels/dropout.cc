@@ -25,10 +25,12 @@ void dropout_range(const kernels::ApplyDropout& args, int64_t begin, int64_t end
       auto* y = static_cast<T>(args.y) + i;
       keep_scales(args.dropout, static_cast<uint64_t>(i), n, scales);
       if (args.accumulate) {
-        map(n, y, [](FloatVec v, FloatVec s, FloatVec old) { return hn::MulAdd(v, s, old); }, x,
+        map(
+            n, y, [](FloatVec v, FloatVec s, FloatVec old) { return hn::MulAdd(v, s, old); }, x,
             scales, y);
       } else {
-        map(n, y, [](FloatVec v, FloatVec s) { return hn::Mul(v, s); }, x, scales);
+        map(
+            n, y, [](FloatVec v, FloatVec s) { return hn::Mul(v, s); }, x, scales);
       }
     }
   });

@@ -21,9 +21,7 @@ struct Dropout {
   RandomStream stream;
 
   bool active() const { return probability > 0.0F; }
-  uint32_t threshold() const {
-    return static_cast<uint32_t>(std::lround(probability * 65536.0F));
-  }
+  uint32_t threshold() const { return static_cast<uint32_t>(std::lround(probability * 65536.0F)); }
   float scale() const { return 1.0F / (1.0F - probability); }
   // The definition, one element at a time: the reference for the kernels.
   bool keeps(uint64_t element) const {

@@ -20,14 +20,15 @@ void copy(const kernels::Copy& args, int64_t begin, int64_t end) {
     const size_t n = static_cast<size_t>(end - begin);
     const FloatVec scale = set(args.scale);
     if (args.accumulate) {
-      map(n, to, [&](FloatVec x, FloatVec y) { return hn::MulAdd(scale, x, y); }, from, to);
+      map(
+          n, to, [&](FloatVec x, FloatVec y) { return hn::MulAdd(scale, x, y); }, from, to);
     } else {
-      map(n, to, [&](FloatVec x) { return hn::Mul(scale, x); }, from);
+      map(
+          n, to, [&](FloatVec x) { return hn::Mul(scale, x); }, from);
     }
   };
-  with_type(args.from.dtype, [&](auto* from) {
-    with_type(args.to.dtype, [&](auto* to) { run(from, to); });
-  });
+  with_type(args.from.dtype,
+            [&](auto* from) { with_type(args.to.dtype, [&](auto* to) { run(from, to); }); });
 }
 
 }  // namespace HWY_NAMESPACE

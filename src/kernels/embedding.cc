@@ -25,7 +25,8 @@ void embedding_rows(const kernels::Embedding& args, int64_t begin, int64_t end) 
         const auto* row = static_cast<decltype(from)>(const_cast<void*>(args.table.data)) +
                           args.indices[i] * args.width;
         auto* y = static_cast<decltype(to)>(args.y.data) + i * args.width;
-        map(n, y, [&](FloatVec v) { return hn::Mul(v, scale); }, row);
+        map(
+            n, y, [&](FloatVec v) { return hn::Mul(v, scale); }, row);
       }
     });
   });
@@ -38,11 +39,12 @@ void embedding_backward_columns(const kernels::EmbeddingBackward& args, int64_t 
   with_type(args.dy.dtype, [&](auto* from) {
     with_type(args.d_table.dtype, [&](auto* to) {
       for (int64_t i = 0; i < args.count; ++i) {
-        const auto* dy = static_cast<decltype(from)>(const_cast<void*>(args.dy.data)) +
-                         i * args.width + begin;
+        const auto* dy =
+            static_cast<decltype(from)>(const_cast<void*>(args.dy.data)) + i * args.width + begin;
         auto* row =
             static_cast<decltype(to)>(args.d_table.data) + args.indices[i] * args.width + begin;
-        map(n, row, [&](FloatVec g, FloatVec old) { return hn::MulAdd(g, scale, old); }, dy, row);
+        map(
+            n, row, [&](FloatVec g, FloatVec old) { return hn::MulAdd(g, scale, old); }, dy, row);
       }
     });
   });

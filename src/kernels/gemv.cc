@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/gemv.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "base/parallel.h"
@@ -13,7 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace heed {
 namespace HWY_NAMESPACE {
 
-// Four dot products at a time: four streams keep the memory busier than one.
+// Four dot products at a time: four streams keep the memory busier than one. Rows are short streams
+// (a hardware prefetcher warms up anew at each), so the rows kAhead bytes further on are asked for.
+inline constexpr size_t kAhead = 8192;
+
 template <typename T>
 HWY_INLINE void dot4(const T* x, const T* w, size_t ldw, size_t k, float* out) {
   const size_t lanes = hn::Lanes(FloatTag());
@@ -23,6 +27,9 @@ HWY_INLINE void dot4(const T* x, const T* w, size_t ldw, size_t k, float* out) {
   FloatVec sum3 = zero();
   size_t i = 0;
   for (; i + lanes <= k; i += lanes) {
+    for (size_t row = 0; row < 4; ++row) {
+      hwy::Prefetch(w + row * ldw + i + kAhead / sizeof(T));
+    }
     const FloatVec v = load(x + i);
     sum0 = hn::MulAdd(v, load(w + i), sum0);
     sum1 = hn::MulAdd(v, load(w + ldw + i), sum1);

@@ -70,8 +70,7 @@ void amx_matmul(const Matmul& args) {
   const auto at = [](const void* data, int64_t offset, DType dtype) {
     return static_cast<const std::byte*>(data) + static_cast<size_t>(offset) * size_of(dtype);
   };
-  const bf16* packed =
-      args.batch == 1 ? FrozenWeights::global().amx_packed(args) : nullptr;
+  const bf16* packed = args.batch == 1 ? FrozenWeights::global().amx_packed(args) : nullptr;
   for (int64_t i = 0; i < args.batch; ++i) {
     const auto* c = at(args.c.data, i * args.stride_c, args.c.dtype);
     amx::gemm({.M = args.m,
@@ -184,11 +183,8 @@ void empty_sum(const Matmul& args) {
           .from = {args.bias == nullptr ? zeros.data() : args.bias, DType::f32},
           .to = {row, args.c.dtype},
           .accumulate = args.accumulate});
-    activate({.n = args.n,
-              .dtype = args.c.dtype,
-              .activation = args.activation,
-              .x = row,
-              .y = row});
+    activate(
+        {.n = args.n, .dtype = args.c.dtype, .activation = args.activation, .x = row, .y = row});
   }
 }
 
@@ -244,13 +240,9 @@ double onednn_seconds(const Matmul& args, int repetitions) {
   return onednn::best_seconds(dense, repetitions);
 }
 
-void freeze_weights(const void* data, size_t bytes) {
-  FrozenWeights::global().freeze(data, bytes);
-}
+void freeze_weights(const void* data, size_t bytes) { FrozenWeights::global().freeze(data, bytes); }
 
-void thaw_weights(const void* data) {
-  FrozenWeights::global().thaw(data);
-}
+void thaw_weights(const void* data) { FrozenWeights::global().thaw(data); }
 
 bool inside_onednn() { return onednn::inside(); }
 

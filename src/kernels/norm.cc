@@ -20,27 +20,34 @@ HWY_INLINE void residual_row(const kernels::Norm& args, int64_t row, float* s, f
   const size_t n = static_cast<size_t>(args.width);
   const T* x = static_cast<const T*>(args.x) + row * args.width;
   if (args.branch == nullptr) {
-    map(n, s, [](FloatVec v) { return v; }, x);
+    map(
+        n, s, [](FloatVec v) { return v; }, x);
     return;
   }
   const T* branch = static_cast<const T*>(args.branch) + row * args.width;
   if (args.dropout.active()) {
     keep_scales(args.dropout, static_cast<uint64_t>(row * kernels::padded_width(args.width)), n,
                 scales);
-    map(n, s, [](FloatVec v, FloatVec b, FloatVec k) { return hn::MulAdd(b, k, v); }, x, branch,
+    map(
+        n, s, [](FloatVec v, FloatVec b, FloatVec k) { return hn::MulAdd(b, k, v); }, x, branch,
         scales);
   } else {
-    map(n, s, [](FloatVec v, FloatVec b) { return hn::Add(v, b); }, x, branch);
+    map(
+        n, s, [](FloatVec v, FloatVec b) { return hn::Add(v, b); }, x, branch);
   }
   T* sum = static_cast<T*>(args.sum) + row * args.width;
-  map(n, sum, [](FloatVec v) { return v; }, s);
+  map(
+      n, sum, [](FloatVec v) { return v; }, s);
 }
 
 template <typename T>
 HWY_INLINE void norm_row(const kernels::Norm& args, int64_t row, const float* s) {
   const size_t n = static_cast<size_t>(args.width);
   const float width = static_cast<float>(args.width);
-  const float mean = args.rms ? 0.0F : reduce(n, [](FloatVec v) { return v; }, s) / width;
+  const float mean = args.rms ? 0.0F
+                              : reduce(
+                                    n, [](FloatVec v) { return v; }, s) /
+                                    width;
   const FloatVec mean_vec = set(mean);
   // reduce pads with zeros, which would count as -mean here, so the tail goes alone.
   const size_t whole = n - n % hn::Lanes(FloatTag());
@@ -67,9 +74,11 @@ HWY_INLINE void norm_row(const kernels::Norm& args, int64_t row, const float* s)
   if (args.gamma == nullptr) {
     map(n, y, hat, s);
   } else if (args.beta == nullptr) {
-    map(n, y, [&](FloatVec v, FloatVec g) { return hn::Mul(hat(v), g); }, s, args.gamma);
+    map(
+        n, y, [&](FloatVec v, FloatVec g) { return hn::Mul(hat(v), g); }, s, args.gamma);
   } else {
-    map(n, y, [&](FloatVec v, FloatVec g, FloatVec b) { return hn::MulAdd(hat(v), g, b); }, s,
+    map(
+        n, y, [&](FloatVec v, FloatVec g, FloatVec b) { return hn::MulAdd(hat(v), g, b); }, s,
         args.gamma, args.beta);
   }
 }
@@ -87,9 +96,58 @@ void norm_rows(const kernels::Norm& args, int64_t begin, int64_t end) {
   });
 }
 
-// One row of the backward pass. With h = (s - mean) rstd and g = dy gamma:
+// ds of one row. With h = (s - mean) rstd and g = dy gamma:
 //   ds = rstd (g - mean(g) - h mean(g h)) + d_sum     (RMS norm: without mean(g))
-//   d_gamma += dy h, d_beta += dy, d_branch = kept(ds) / (1 - p)
+//   d_gamma += dy h, d_beta += dy
+template <typename T>
+HWY_INLINE void d_sum_row(const kernels::NormBackward& args, int64_t row, float* ds, float* hat,
+                          float* d_gamma, float* d_beta) {
+  const size_t n = static_cast<size_t>(args.width);
+  const int64_t at = row * args.width;
+  const T* dy = static_cast<const T*>(args.dy) + at;
+  const FloatVec mean = set(args.rms ? 0.0F : args.mean[row]);
+  const FloatVec rstd = set(args.rstd[row]);
+  map(
+      n, hat, [&](FloatVec v) { return hn::Mul(hn::Sub(v, mean), rstd); },
+      static_cast<const T*>(args.s) + at);
+  if (d_gamma != nullptr) {
+    map(
+        n, d_gamma, [](FloatVec g, FloatVec h, FloatVec old) { return hn::MulAdd(g, h, old); }, dy,
+        hat, d_gamma);
+  }
+  if (d_beta != nullptr) {
+    map(
+        n, d_beta, [](FloatVec g, FloatVec old) { return hn::Add(g, old); }, dy, d_beta);
+  }
+  if (args.gamma != nullptr) {
+    map(
+        n, ds, [](FloatVec g, FloatVec w) { return hn::Mul(g, w); }, dy, args.gamma);
+  } else {
+    map(
+        n, ds, [](FloatVec g) { return g; }, dy);
+  }
+  const float width = static_cast<float>(args.width);
+  const FloatVec mean_g = set(args.rms ? 0.0F
+                                       : reduce(
+                                             n, [](FloatVec g) { return g; }, ds) /
+                                             width);
+  const FloatVec mean_gh =
+      set(reduce(
+              n, [](FloatVec g, FloatVec h) { return hn::Mul(g, h); }, ds, hat) /
+          width);
+  const auto slope = [&](FloatVec g, FloatVec h) {
+    return hn::Mul(rstd, hn::NegMulAdd(h, mean_gh, hn::Sub(g, mean_g)));
+  };
+  if (args.d_sum != nullptr) {
+    map(
+        n, ds, [&](FloatVec g, FloatVec h, FloatVec e) { return hn::Add(slope(g, h), e); }, ds, hat,
+        static_cast<const T*>(args.d_sum) + at);
+  } else {
+    map(n, ds, slope, ds, hat);
+  }
+}
+
+// One row of the backward pass: dx = ds, d_branch = kept(ds) / (1 - p).
 template <typename T>
 HWY_INLINE void norm_backward_row(const kernels::NormBackward& args, int64_t row, float* work,
                                   float* d_gamma, float* d_beta) {
@@ -98,48 +156,20 @@ HWY_INLINE void norm_backward_row(const kernels::NormBackward& args, int64_t row
   const int64_t at = row * args.width;
   float* ds = work;
   float* hat = work + stride;
-  const T* s = static_cast<const T*>(args.s) + at;
   if (args.dy == nullptr) {
-    map(n, ds, [](FloatVec v) { return v; }, static_cast<const T*>(args.d_sum) + at);
+    map(
+        n, ds, [](FloatVec v) { return v; }, static_cast<const T*>(args.d_sum) + at);
   } else {
-    const T* dy = static_cast<const T*>(args.dy) + at;
-    const FloatVec mean = set(args.rms ? 0.0F : args.mean[row]);
-    const FloatVec rstd = set(args.rstd[row]);
-    map(n, hat, [&](FloatVec v) { return hn::Mul(hn::Sub(v, mean), rstd); }, s);
-    if (d_gamma != nullptr) {
-      map(n, d_gamma, [](FloatVec g, FloatVec h, FloatVec old) { return hn::MulAdd(g, h, old); },
-          dy, hat, d_gamma);
-    }
-    if (d_beta != nullptr) {
-      map(n, d_beta, [](FloatVec g, FloatVec old) { return hn::Add(g, old); }, dy, d_beta);
-    }
-    if (args.gamma != nullptr) {
-      map(n, ds, [](FloatVec g, FloatVec w) { return hn::Mul(g, w); }, dy, args.gamma);
-    } else {
-      map(n, ds, [](FloatVec g) { return g; }, dy);
-    }
-    const float width = static_cast<float>(args.width);
-    const FloatVec mean_g =
-        set(args.rms ? 0.0F : reduce(n, [](FloatVec g) { return g; }, ds) / width);
-    const FloatVec mean_gh =
-        set(reduce(n, [](FloatVec g, FloatVec h) { return hn::Mul(g, h); }, ds, hat) / width);
-    const auto slope = [&](FloatVec g, FloatVec h) {
-      return hn::Mul(rstd, hn::NegMulAdd(h, mean_gh, hn::Sub(g, mean_g)));
-    };
-    if (args.d_sum != nullptr) {
-      const T* extra = static_cast<const T*>(args.d_sum) + at;
-      map(n, ds, [&](FloatVec g, FloatVec h, FloatVec e) { return hn::Add(slope(g, h), e); }, ds,
-          hat, extra);
-    } else {
-      map(n, ds, slope, ds, hat);
-    }
+    d_sum_row<T>(args, row, ds, hat, d_gamma, d_beta);
   }
   const auto put = [&](void* target, bool accumulate, const float* values) {
     T* out = static_cast<T*>(target) + at;
     if (accumulate) {
-      map(n, out, [](FloatVec v, FloatVec old) { return hn::Add(v, old); }, values, out);
+      map(
+          n, out, [](FloatVec v, FloatVec old) { return hn::Add(v, old); }, values, out);
     } else {
-      map(n, out, [](FloatVec v) { return v; }, values);
+      map(
+          n, out, [](FloatVec v) { return v; }, values);
     }
   };
   if (args.dx != nullptr) {
@@ -148,7 +178,8 @@ HWY_INLINE void norm_backward_row(const kernels::NormBackward& args, int64_t row
   if (args.d_branch != nullptr) {
     if (args.dropout.active()) {
       keep_scales(args.dropout, static_cast<uint64_t>(row) * stride, n, hat);
-      map(n, ds, [](FloatVec v, FloatVec k) { return hn::Mul(v, k); }, ds, hat);
+      map(
+          n, ds, [](FloatVec v, FloatVec k) { return hn::Mul(v, k); }, ds, hat);
     }
     put(args.d_branch, args.accumulate_branch, ds);
   }

@@ -36,14 +36,14 @@ struct NormBackward {
   int64_t width;
   DType dtype;
   const void* s;
-  const void* dy;              // null: only d_sum flows
+  const void* dy;               // null: only d_sum flows
   const void* d_sum = nullptr;  // gradient that reaches s from elsewhere
   Dropout dropout = {};
   const float* gamma = nullptr;
   const float* mean;
   const float* rstd;
   bool rms = false;
-  void* dx;                  // gradient of s, that is, of x
+  void* dx;  // gradient of s, that is, of x
   bool accumulate_dx = false;
   void* d_branch = nullptr;  // gradient of the branch; null if not wanted
   bool accumulate_branch = false;

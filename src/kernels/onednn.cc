@@ -21,8 +21,10 @@ namespace {
 
 using dnnl::memory;
 
-// A product this small is not worth laying an operand out anew.
+// A product this small is not worth laying an operand out anew. A transposed A is slow only when it
+// is tall.
 constexpr int64_t kWorthPackingRows = 48;
+constexpr int64_t kWorthTransposingRows = 4096;
 constexpr size_t kMostPlans = 512;
 
 // Calls under way. oneDNN works on our threads too, so a flag of the calling thread would not do.
@@ -132,8 +134,7 @@ std::unique_ptr<Plan> make_plan(const Matmul& args, bool free_layout = false) {
   const auto b = describe({args.k, args.n},
                           args.transpose_b ? memory::dims{1, args.ldb} : memory::dims{args.ldb, 1},
                           args.b.dtype, args.batch, args.stride_b);
-  const auto c =
-      describe({args.m, args.n}, {args.ldc, 1}, args.c.dtype, args.batch, args.stride_c);
+  const auto c = describe({args.m, args.n}, {args.ldc, 1}, args.c.dtype, args.batch, args.stride_c);
   const auto any = [](const memory::desc& desc) {
     return memory::desc(desc.dims(), desc.data_type(), memory::format_tag::any);
   };
@@ -149,7 +150,8 @@ std::unique_ptr<Plan> make_plan(const Matmul& args, bool free_layout = false) {
     ops.append_sum(1.0F);
     attributes.set_post_ops(ops);
   }
-  const auto wanted_a = free_layout || (pack && args.transpose_a) ? any(a) : a;
+  const auto wanted_a =
+      free_layout || (pack && args.transpose_a && args.m >= kWorthTransposingRows) ? any(a) : a;
   const auto wanted_b = free_layout || pack ? any(b) : b;
   const auto desc = args.bias == nullptr ? dnnl::matmul::desc(wanted_a, wanted_b, c)
                                          : dnnl::matmul::desc(wanted_a, wanted_b, bias, c);
@@ -225,7 +227,9 @@ double best_seconds(const Matmul& args, int repetitions) {
   return best;
 }
 
-void matmul(const Matmul& args) {
+namespace {
+
+void multiply(const Matmul& args) {
   const InsideScope scope;
   try {
     thread_local Scratch scratch_a;
@@ -249,6 +253,62 @@ void matmul(const Matmul& args) {
   } catch (const dnnl::error& error) {
     fail("[matmul] oneDNN cannot do {}x{}x{} in {}: {}", args.m, args.n, args.k,
          name_of(args.a.dtype), error.what());
+  }
+}
+
+const void* offset(const void* data, int64_t elements, DType dtype) {
+  return static_cast<const std::byte*>(data) + static_cast<size_t>(elements) * size_of(dtype);
+}
+
+// Half of a dimension, on a multiple of what oneDNN blocks by.
+int64_t half(int64_t extent) { return (extent / 2 + 63) / 64 * 64; }
+
+// The part of a product from `begin` on along one dimension, `extent` long.
+enum class Axis { m, n, k };
+Matmul part_of(const Matmul& args, Axis axis, int64_t begin, int64_t extent) {
+  Matmul part = args;
+  const int64_t a_step = axis == Axis::m   ? (args.transpose_a ? 1 : args.lda)
+                         : axis == Axis::k ? (args.transpose_a ? args.lda : 1)
+                                           : 0;
+  const int64_t b_step = axis == Axis::n   ? (args.transpose_b ? args.ldb : 1)
+                         : axis == Axis::k ? (args.transpose_b ? 1 : args.ldb)
+                                           : 0;
+  const int64_t c_step = axis == Axis::m ? args.ldc : axis == Axis::n ? 1 : 0;
+  part.a.data = offset(args.a.data, begin * a_step, args.a.dtype);
+  part.b.data = offset(args.b.data, begin * b_step, args.b.dtype);
+  part.c.data = const_cast<void*>(offset(args.c.data, begin * c_step, args.c.dtype));
+  (axis == Axis::m ? part.m : axis == Axis::n ? part.n : part.k) = extent;
+  if (axis == Axis::n && args.bias != nullptr) {
+    part.bias = args.bias + begin;
+  }
+  if (axis == Axis::k && begin > 0) {
+    part.accumulate = true;
+    part.bias = nullptr;
+  }
+  return part;
+}
+
+}  // namespace
+
+// A product whose reordered operand would be large is done in parts, so that scratch memory stays
+// small beside the model.
+void matmul(const Matmul& args) {
+  constexpr int64_t kMostReordered = int64_t{8} << 20;  // elements
+  const auto split = [&](Axis axis, int64_t extent) {
+    const int64_t first = half(extent);
+    onednn::matmul(part_of(args, axis, 0, first));
+    onednn::matmul(part_of(args, axis, first, extent - first));
+  };
+  const bool reorders = args.batch == 1 && args.m >= kWorthPackingRows;
+  if (reorders && args.transpose_a && args.m >= kWorthTransposingRows &&
+      args.m * args.k > kMostReordered) {
+    split(Axis::m, args.m);
+  } else if (reorders && args.n * args.k > kMostReordered && args.n >= args.k) {
+    split(Axis::n, args.n);
+  } else if (reorders && args.n * args.k > kMostReordered && args.c.dtype == DType::f32) {
+    split(Axis::k, args.k);
+  } else {
+    multiply(args);
   }
 }
 

@@ -65,8 +65,7 @@ HWY_INLINE void random_group(const RandomStream& stream, uint64_t group, uint16_
     for (size_t w = 0; w < 4; ++w) {
       const auto low = hn::And(words[w], hn::Set(d, 0xFFFF));
       const auto high = hn::ShiftRight<16>(words[w]);
-      hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_words, low)), narrow,
-                 out + w * 32 + part);
+      hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_words, low)), narrow, out + w * 32 + part);
       hn::StoreU(hn::DemoteTo(narrow, hn::BitCast(signed_words, high)), narrow,
                  out + w * 32 + 16 + part);
     }

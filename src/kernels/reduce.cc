@@ -24,16 +24,19 @@ void column_sum_range(const kernels::ColumnSum& args, int64_t begin, int64_t end
   with_type(args.x.dtype, [&](auto* type) {
     const auto* x = static_cast<decltype(type)>(const_cast<void*>(args.x.data)) + begin;
     for (int64_t row = 0; row < args.rows; ++row) {
-      map(n, total, [](FloatVec a, FloatVec b) { return hn::Add(a, b); }, total,
+      map(
+          n, total, [](FloatVec a, FloatVec b) { return hn::Add(a, b); }, total,
           x + row * args.columns);
     }
   });
   with_type(args.out.dtype, [&](auto* type) {
     auto* out = static_cast<decltype(type)>(args.out.data) + begin;
     if (args.accumulate) {
-      map(n, out, [](FloatVec a, FloatVec b) { return hn::Add(a, b); }, total, out);
+      map(
+          n, out, [](FloatVec a, FloatVec b) { return hn::Add(a, b); }, total, out);
     } else {
-      map(n, out, [](FloatVec a) { return a; }, total);
+      map(
+          n, out, [](FloatVec a) { return a; }, total);
     }
   });
 }

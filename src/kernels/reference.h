@@ -28,8 +28,7 @@ T activate(Activation activation, T x) {
     case Activation::gelu:
       return half * x * (1 + std::erf(x / std::sqrt(T(2))));
     case Activation::gelu_tanh:
-      return half * x *
-             (1 + std::tanh(std::sqrt(T(2) / T(M_PI)) * (x + T(0.044715) * x * x * x)));
+      return half * x * (1 + std::tanh(std::sqrt(T(2) / T(M_PI)) * (x + T(0.044715) * x * x * x)));
     case Activation::sigmoid:
       return 1 / (1 + std::exp(-x));
     case Activation::tanh:
@@ -97,9 +96,9 @@ Values<T> norm(std::span<const T> x, std::span<const T> gamma, std::span<const T
       variance += (x[row + i] - mean) * (x[row + i] - mean) / T(width);
     }
     for (int64_t i = 0; i < width; ++i) {
-      y[row + i] = (x[row + i] - mean) / std::sqrt(variance + epsilon) *
-                       (gamma.empty() ? T(1) : gamma[i]) +
-                   (beta.empty() ? T(0) : beta[i]);
+      y[row + i] =
+          (x[row + i] - mean) / std::sqrt(variance + epsilon) * (gamma.empty() ? T(1) : gamma[i]) +
+          (beta.empty() ? T(0) : beta[i]);
     }
   }
   return y;

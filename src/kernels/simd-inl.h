@@ -63,7 +63,8 @@ HWY_INLINE FloatVec zero() { return hn::Zero(FloatTag()); }
 HWY_INLINE float sum(FloatVec v) { return hn::GetLane(hn::SumOfLanes(FloatTag(), v)); }
 HWY_INLINE float max(FloatVec v) { return hn::GetLane(hn::MaxOfLanes(FloatTag(), v)); }
 
-// out[i] = fn(in[i]...) for i in [0, n): fn takes and returns vectors. Out may be one of the inputs.
+// out[i] = fn(in[i]...) for i in [0, n): fn takes and returns vectors. Out may be one of the
+// inputs.
 template <typename Out, typename Fn, typename... In>
 HWY_INLINE void map(size_t n, Out* out, const Fn& fn, const In*... in) {
   const size_t lanes = hn::Lanes(FloatTag());

@@ -67,8 +67,8 @@ Tensor Gpt::loss(const Tensor& tokens, const Tensor& targets) const {
 }
 
 Tensor Gpt::step(const Tensor& tokens, GptState& state) const {
-  const Tensor x = hidden(tokens, &state);                           // [B,T,C]
-  const Tensor last = slice(x, 1, x.dim(1) - 1, x.dim(1));           // [B,1,C]
+  const Tensor x = hidden(tokens, &state);                              // [B,T,C]
+  const Tensor last = slice(x, 1, x.dim(1) - 1, x.dim(1));              // [B,1,C]
   return tokens_.logits(last).reshape({x.dim(0), config_.vocabulary});  // [B,V]
 }
 

@@ -44,7 +44,7 @@ Tensor Transformer::embed(const Tensor& ids) const {
     return embedding_(ids);  // [B,T,C]
   }
   const int64_t width = embedding_.width();
-  const Tensor x = embedding_(ids, std::sqrt(static_cast<float>(width)));                 // [B,T,C]
+  const Tensor x = embedding_(ids, std::sqrt(static_cast<float>(width)));                // [B,T,C]
   return dropout(add(x, sinusoidal_positions(ids.dim(1), width, x.dtype())), dropout_);  // [B,T,C]
 }
 
@@ -60,9 +60,8 @@ Tensor Transformer::decode(const Tensor& target, const Tensor& memory,
                            const Tensor& lengths) const {
   Residual stream{embed(target), Tensor()};  // [B,T,C]
   for (const TransformerLayer& layer : decoder_) {
-    stream = layer(std::move(stream), {.self = {.causal = true},
-                                       .memory = memory,
-                                       .cross = {.lengths = lengths}});
+    stream = layer(std::move(stream),
+                   {.self = {.causal = true}, .memory = memory, .cross = {.lengths = lengths}});
   }
   return embedding_.logits(decoder_norm_(stream, dropout_));  // [B,T,V]
 }

@@ -83,9 +83,9 @@ Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory,
   const int64_t batch = x.dim(0);
   const int64_t width = x.dim(2);
   const int64_t dim = width / heads_;
-  const Tensor q = q_(x).reshape({batch, x.dim(1), heads_, dim});                  // [B,Tq,H,D]
+  const Tensor q = q_(x).reshape({batch, x.dim(1), heads_, dim});                 // [B,Tq,H,D]
   const Tensor kv = kv_(memory).reshape({batch, memory.dim(1), 2, heads_, dim});  // [B,Tk,2,H,D]
-  const Tensor y = attention_kv(q, kv, options).y;                                 // [B,Tq,H,D]
+  const Tensor y = attention_kv(q, kv, options).y;                                // [B,Tq,H,D]
   return out_(y.reshape({batch, x.dim(1), width}));                               // [B,Tq,C]
 }
 

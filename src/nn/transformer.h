@@ -1,5 +1,5 @@
-// The Transformer's layer: self-attention, optionally attention to a memory, feed-forward, each with
-// its residual connection and norm. Post-norm is the paper of 2017; pre-norm is GPT-2.
+// The Transformer's layer: self-attention, optionally attention to a memory, feed-forward, each
+// with its residual connection and norm. Post-norm is the paper of 2017; pre-norm is GPT-2.
 #pragma once
 
 #include <optional>

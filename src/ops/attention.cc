@@ -29,7 +29,8 @@ HeadRows rows_of(const Tensor& tensor, int64_t parts, int64_t part, int64_t head
           .batch = tensor.dim(1) * parts * width};
 }
 
-kernels::MaskStrides mask_strides(const char* what, const Tensor& mask, const kernels::Attention& a) {
+kernels::MaskStrides mask_strides(const char* what, const Tensor& mask,
+                                  const kernels::Attention& a) {
   const int64_t expected[4] = {a.batch, a.heads, a.queries, a.keys};
   check(mask.rank() >= 2 && mask.rank() <= 4, "[attention] {} is {}, expected rank 2 to 4", what,
         mask.shape());
@@ -94,19 +95,20 @@ void set_relative(const AttentionOptions& options, kernels::Attention& a) {
 kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shape& k,
                                 const AttentionOptions& options) {
   const Tensor& first = layout.tensors[0];
-  kernels::Attention a{.batch = q[0],
-                       .heads = q[-2],
-                       .kv_heads = k[-2],
-                       .queries = q[1],
-                       .keys = k[1],
-                       .head_dim = q[-1],
-                       .dtype = first.dtype(),
-                       .q = rows_of(first, layout.parts[0], layout.part[0], q[-2], q[-1]),
-                       .k = rows_of(layout.tensors[1], layout.parts[1], layout.part[1], k[-2], q[-1]),
-                       .v = rows_of(layout.tensors[2], layout.parts[2], layout.part[2], k[-2], q[-1]),
-                       .y = {},
-                       .scale = options.scale,
-                       .first_position = options.position < 0 ? k[1] - q[1] : options.position};
+  kernels::Attention a{
+      .batch = q[0],
+      .heads = q[-2],
+      .kv_heads = k[-2],
+      .queries = q[1],
+      .keys = k[1],
+      .head_dim = q[-1],
+      .dtype = first.dtype(),
+      .q = rows_of(first, layout.parts[0], layout.part[0], q[-2], q[-1]),
+      .k = rows_of(layout.tensors[1], layout.parts[1], layout.part[1], k[-2], q[-1]),
+      .v = rows_of(layout.tensors[2], layout.parts[2], layout.part[2], k[-2], q[-1]),
+      .y = {},
+      .scale = options.scale,
+      .first_position = options.position < 0 ? k[1] - q[1] : options.position};
   if (options.scale == 0.0F) {
     a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
   }
@@ -115,7 +117,8 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
   a.window_right = options.window_right;
   set_masks(options, a);
   set_relative(options, a);
-  if (a.causal) {  // what lies beyond the last query is not even packed: a cache may be mostly empty
+  if (a.causal) {  // what lies beyond the last query is not even packed: a cache may be mostly
+                   // empty
     a.keys = std::clamp<int64_t>(a.first_position + a.queries, 0, a.keys);
   }
   return a;
@@ -134,8 +137,8 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back) {
     }
     const bool follows = i > 0 && layout.part[i] > 0;
     targets[i] = follows ? targets[i - 1] : grad_target(layout.tensors[i]);
-    *rows[i] = rows_of(targets[i].grad, layout.parts[i], layout.part[i], heads[i],
-                       back.forward.head_dim);
+    *rows[i] =
+        rows_of(targets[i].grad, layout.parts[i], layout.part[i], heads[i], back.forward.head_dim);
     *accumulate[i] = targets[i].accumulate;
   }
 }
@@ -183,8 +186,14 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
   kernels::attention(args);
   if (tape != nullptr) {
     args.weights = nullptr;
-    saved = {.layout = layout, .y = result.y.detached(), .lse = saved.lse, .lengths = options.lengths,
-             .mask = options.mask, .bias = options.bias, .relative = options.relative, .args = args};
+    saved = {.layout = layout,
+             .y = result.y.detached(),
+             .lse = saved.lse,
+             .lengths = options.lengths,
+             .mask = options.mask,
+             .bias = options.bias,
+             .relative = options.relative,
+             .args = args};
     tape->record(kAttention, result.y, [saved](const Tensor& dy) { backward(saved, dy); });
   }
   return result;

@@ -8,17 +8,17 @@ namespace heed {
 struct AttentionOptions {
   bool causal = false;
   int64_t position = -1;     // of the first query among the keys; -1: the queries are the last ones
-  Tensor lengths = {};            // i32 [B]: keys past a sequence's length are not seen
-  Tensor mask = {};               // i8, non-zero where a query may see a key: [Tq,Tk], [B,Tq,Tk] or
+  Tensor lengths = {};       // i32 [B]: keys past a sequence's length are not seen
+  Tensor mask = {};          // i8, non-zero where a query may see a key: [Tq,Tk], [B,Tq,Tk] or
                              // [B,H,Tq,Tk]; extents of 1 in front broadcast
-  Tensor bias = {};               // f32, added to the logits; shapes as mask; no gradient
+  Tensor bias = {};          // f32, added to the logits; shapes as mask; no gradient
   int64_t window_left = -1;  // local attention: how far a query sees to the left; -1: everything
   int64_t window_right = -1;
-  Tensor relative = {};              // [H,R,D] or [R,D]: embeddings of relative positions
+  Tensor relative = {};          // [H,R,D] or [R,D]: embeddings of relative positions
   int64_t relative_center = -1;  // row of distance 0; -1: the last (the past only)
-  float dropout = 0.0F;         // of the weights, while training
-  float scale = 0.0F;           // 0: 1/sqrt(D)
-  bool weights = false;         // also return the weights, for pictures
+  float dropout = 0.0F;          // of the weights, while training
+  float scale = 0.0F;            // 0: 1/sqrt(D)
+  bool weights = false;          // also return the weights, for pictures
 };
 
 struct AttentionResult {

@@ -12,14 +12,14 @@ inline void check_float(const char* op, const char* what, const Tensor& tensor) 
 }
 
 inline void check_dtype(const char* op, const char* what, const Tensor& tensor, DType dtype) {
-  check(tensor.defined() && tensor.dtype() == dtype, "[{}] {} is {}, expected {}", op, what,
-        tensor, name_of(dtype));
+  check(tensor.defined() && tensor.dtype() == dtype, "[{}] {} is {}, expected {}", op, what, tensor,
+        name_of(dtype));
 }
 
 inline void check_shape(const char* op, const char* what, const Tensor& tensor,
                         const Shape& shape) {
-  check(tensor.defined() && tensor.shape() == shape, "[{}] {} is {}, expected {}", op, what,
-        tensor, shape);
+  check(tensor.defined() && tensor.shape() == shape, "[{}] {} is {}, expected {}", op, what, tensor,
+        shape);
 }
 
 // An optional f32 vector of `width`, such as a bias or a norm's gamma.

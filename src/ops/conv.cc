@@ -293,8 +293,8 @@ void check_operands(const char* op, const Tensor& x, const Tensor& weight, int64
         x.shape(), weight.shape(), layout);
   check(groups >= 1 && x.dim(-1) % groups == 0 && weight.dim(0) % groups == 0 &&
             weight.dim(-1) == x.dim(-1) / groups,
-        "[{}] x is {}, weight is {}, groups is {}: expected {}", op, x.shape(),
-        weight.shape(), groups, layout);
+        "[{}] x is {}, weight is {}, groups is {}: expected {}", op, x.shape(), weight.shape(),
+        groups, layout);
   check(weight.shape().product(1, rank - 1) > 0, "[{}] weight is {}, expected a window", op,
         weight.shape());
 }

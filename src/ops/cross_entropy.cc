@@ -9,13 +9,14 @@ namespace {
 
 const OpName kCrossEntropy{"cross_entropy"};
 
-void check_targets(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
+void check_targets(const Tensor& logits, const Tensor& targets,
+                   const CrossEntropyOptions& options) {
   check_float("cross_entropy", "logits", logits);
   check_dtype("cross_entropy", "targets", targets, DType::i32);
-  check(logits.rank() >= 1 && logits.dim(-1) > 0 &&
-            logits.size() / logits.dim(-1) == targets.size(),
-        "[cross_entropy] logits is {}, targets is {}: expected [...,V] and [...]",
-        logits.shape(), targets.shape());
+  check(
+      logits.rank() >= 1 && logits.dim(-1) > 0 && logits.size() / logits.dim(-1) == targets.size(),
+      "[cross_entropy] logits is {}, targets is {}: expected [...,V] and [...]", logits.shape(),
+      targets.shape());
   check(options.label_smoothing >= 0.0F && options.label_smoothing <= 1.0F,
         "[cross_entropy] label_smoothing is {}, expected 0 to 1", options.label_smoothing);
   check_vector("cross_entropy", "weights", options.weights, logits.dim(-1));
@@ -106,12 +107,12 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets,
   }
   if (Tape* tape = Tape::recording({&logits})) {
     const Saved saved{.logits = logits,
-                .targets = targets,
-                .weights = options.weights,
-                .lse = lse,
-                .args = args,
-                .divisor = divisor,
-                .reduced = reduced};
+                      .targets = targets,
+                      .weights = options.weights,
+                      .lse = lse,
+                      .args = args,
+                      .divisor = divisor,
+                      .reduced = reduced};
     tape->record(kCrossEntropy, result, [saved](const Tensor& dy) { backward(saved, dy); });
   }
   return result;

@@ -8,8 +8,8 @@ namespace heed {
 
 struct CrossEntropyOptions {
   float label_smoothing = 0.0F;
-  int32_t ignore = -100;  // targets that do not count
-  Tensor weights = {};    // f32 [V]: how much each class counts
+  int32_t ignore = -100;                  // targets that do not count
+  Tensor weights = {};                    // f32 [V]: how much each class counts
   Reduction reduction = Reduction::mean;  // mean: over the (weights of the) targets that count
 };
 

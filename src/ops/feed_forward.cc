@@ -94,10 +94,10 @@ Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
   drop(hidden, dropout);
   Tensor y = linear(hidden, weights.w2, weights.b2);  // [..., C]
   if (tape != nullptr) {
-    tape->record(kFeedForward, y,
-                 [saved = Saved{x, weights.w1, weights.b1, weights.w2, weights.b2,
-                                keep_pre ? pre : hidden, options.activation, dropout}](
-                     const Tensor& dy) { backward(saved, dy); });
+    tape->record(
+        kFeedForward, y,
+        [saved = Saved{x, weights.w1, weights.b1, weights.w2, weights.b2, keep_pre ? pre : hidden,
+                       options.activation, dropout}](const Tensor& dy) { backward(saved, dy); });
   }
   return y;
 }

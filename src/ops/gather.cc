@@ -197,8 +197,8 @@ Tensor gather_nd(const Tensor& x, const Tensor& indices, int batch_dims) {
         batch_dims, x.shape(), indices.shape());
   const int depth = static_cast<int>(indices.dim(-1));
   check(depth >= 1 && batch_dims + depth <= x.rank(),
-        "[gather_nd] indices are {}, x is {}: expected 1 to {} numbers per index",
-        indices.shape(), x.shape(), x.rank() - batch_dims);
+        "[gather_nd] indices are {}, x is {}: expected 1 to {} numbers per index", indices.shape(),
+        x.shape(), x.rank() - batch_dims);
   for (int a = 0; a < batch_dims; ++a) {
     check(x.dim(a) == indices.dim(a), "[gather_nd] x is {}, indices are {}: axis {} differs",
           x.shape(), indices.shape(), a);

@@ -172,11 +172,10 @@ Tensor matmul(const Tensor& a, const Tensor& b, MatmulOptions options) {
         options.transpose_a ? " transposed" : "", b.shape(),
         options.transpose_b ? " transposed" : "");
   check(b.rank() == rank || !options.transpose_a,
-        "[matmul] a is {} transposed, b is {}: a shared b needs a plain a", a.shape(),
-        b.shape());
+        "[matmul] a is {} transposed, b is {}: a shared b needs a plain a", a.shape(), b.shape());
   for (int i = 0; b.rank() == rank && i < rank - 2; ++i) {
-    check(a.dim(i) == b.dim(i), "[matmul] a is {}, b is {}: axis {} differs", a.shape(),
-          b.shape(), i);
+    check(a.dim(i) == b.dim(i), "[matmul] a is {}, b is {}: axis {} differs", a.shape(), b.shape(),
+          i);
   }
   Shape shape = a.shape();
   shape.set(rank - 2, a.dim(options.transpose_a ? -1 : -2));

@@ -33,8 +33,7 @@ kernels::Norm forward_args(const Tensor& x, const Tensor& gamma, const Tensor& b
 
 void check_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tensor& beta) {
   check_float(op, "x", x);
-  check(x.rank() >= 1 && x.dim(-1) > 0, "[{}] x is {}, expected [...,width]", op,
-        x.shape());
+  check(x.rank() >= 1 && x.dim(-1) > 0, "[{}] x is {}, expected [...,width]", op, x.shape());
   check_vector(op, "gamma", gamma, x.dim(-1));
   check_vector(op, "beta", beta, x.dim(-1));
 }
@@ -79,7 +78,8 @@ Tensor plain_norm(const OpName& name, const Tensor& x, const Tensor& gamma, cons
   args.epsilon = epsilon;
   args.rms = rms;
   Tape* tape = Tape::recording({&x, &gamma, &beta});
-  Saved saved{.s = x, .gamma = gamma, .beta = beta, .mean = {}, .rstd = {}, .dropout = {}, .rms = rms};
+  Saved saved{
+      .s = x, .gamma = gamma, .beta = beta, .mean = {}, .rstd = {}, .dropout = {}, .rms = rms};
   if (tape != nullptr) {
     saved.mean = Tensor::empty({args.rows});
     saved.rstd = Tensor::empty({args.rows});
@@ -147,7 +147,13 @@ ResidualNorm residual_norm(const Tensor& x, const Tensor& branch, const Tensor& 
     args.dropout = {options.dropout, tape->draw()};
   }
   Tape* tape = Tape::recording({&x, &branch, &gamma, &beta});
-  Saved saved{.s = {}, .gamma = gamma, .beta = beta, .mean = {}, .rstd = {}, .dropout = args.dropout, .rms = options.rms};
+  Saved saved{.s = {},
+              .gamma = gamma,
+              .beta = beta,
+              .mean = {},
+              .rstd = {},
+              .dropout = args.dropout,
+              .rms = options.rms};
   if (tape != nullptr) {
     saved.s = result.sum.detached();
     saved.mean = Tensor::empty({args.rows});
@@ -159,8 +165,8 @@ ResidualNorm residual_norm(const Tensor& x, const Tensor& branch, const Tensor& 
   if (tape != nullptr) {
     // Only what residual_backward asks for: the slots of x and branch, not their elements.
     tape->record(kResidualNorm, result.sum, result.normed,
-                 [saved, x = x.gradient_handle(), branch = branch.gradient_handle()](const Tensor& d_sum,
-                                                                       const Tensor& dy) {
+                 [saved, x = x.gradient_handle(), branch = branch.gradient_handle()](
+                     const Tensor& d_sum, const Tensor& dy) {
                    residual_backward(saved, x, branch, d_sum, dy);
                  });
   }

@@ -421,8 +421,7 @@ void expand_backward(const Tensor& x, const Shape& aligned, const Tensor& dy) {
 Tensor expand(const Tensor& x, const Shape& shape) {
   check_defined("expand", x);
   const int added = shape.rank() - x.rank();
-  check(added >= 0, "[expand] x is {}, expected at most the rank of {}", x.shape(),
-        shape);
+  check(added >= 0, "[expand] x is {}, expected at most the rank of {}", x.shape(), shape);
   Shape aligned = shape;  // x with its new leading axes
   kernels::StridedCopy args{.rank = shape.rank(), .to_strides = dense_strides(shape)};
   const Extents strides = dense_strides(x.shape());
@@ -430,8 +429,7 @@ Tensor expand(const Tensor& x, const Shape& shape) {
     const size_t i = static_cast<size_t>(a);
     aligned.set(a, a < added ? 1 : x.dim(a - added));
     check(aligned[a] == shape[a] || aligned[a] == 1,
-          "[expand] x is {}, expected 1 or {} for axis {} of {}", x.shape(), shape[a], a,
-          shape);
+          "[expand] x is {}, expected 1 or {} for axis {} of {}", x.shape(), shape[a], a, shape);
     args.extents[i] = shape[a];
     args.from_strides[i] = aligned[a] == 1 ? 0 : strides[static_cast<size_t>(a - added)];
   }

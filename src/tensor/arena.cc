@@ -23,8 +23,8 @@ Arena& Arena::global() {
 }
 
 Arena::Arena() {
-  const size_t memory = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) *
-                        static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t memory =
+      static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
   // Addresses cost nothing until touched; a machine that limits them gets a smaller range.
   for (reserved_ = std::bit_ceil(memory) * 2; reserved_ >= (size_t{64} << 20); reserved_ /= 2) {
     void* range = mmap(nullptr, reserved_, PROT_READ | PROT_WRITE,
@@ -109,8 +109,8 @@ Block* Arena::extend(size_t size) {
     last_ = previous;
   }
   const size_t needed = top_ + kHeader + size;
-  check(needed <= reserved_, "[arena] {} MiB asked for, but only {} of {} MiB are free",
-        size >> 20, (reserved_ - top_) >> 20, reserved_ >> 20);
+  check(needed <= reserved_, "[arena] {} MiB asked for, but only {} of {} MiB are free", size >> 20,
+        (reserved_ - top_) >> 20, reserved_ >> 20);
   Block* block = new (base_ + top_) Block{};
   block->size = size;
   block->prev_size = last_ == nullptr ? 0 : last_->size;

@@ -46,8 +46,8 @@ class Arena {
   void release(Block* block);     // drops a reference and frees at zero
 
   size_t live_bytes() const { return live_; }
-  size_t peak_bytes() const { return peak_; }        // of live_bytes, since reset_peak
-  size_t reserved_bytes() const { return top_; }     // handed out at least once: what stays resident
+  size_t peak_bytes() const { return peak_; }     // of live_bytes, since reset_peak
+  size_t reserved_bytes() const { return top_; }  // handed out at least once: what stays resident
   void reset_peak() { peak_ = live_; }
 
  private:

@@ -22,8 +22,8 @@ class Shape {
   explicit Shape(std::span<const int64_t> extents);  // throws on rank or negative extent
 
   int rank() const { return rank_; }
-  int64_t size() const;                    // product of the extents; 1 for a scalar
-  int64_t operator[](int axis) const;      // negative axes count from the end
+  int64_t size() const;                      // product of the extents; 1 for a scalar
+  int64_t operator[](int axis) const;        // negative axes count from the end
   int axis(int axis, const char* op) const;  // normalised to [0, rank), or throws naming `op`
   void set(int axis, int64_t extent) { extents_[static_cast<size_t>(axis)] = extent; }
   std::span<const int64_t> extents() const { return {extents_.data(), size_t(rank_)}; }

@@ -107,7 +107,8 @@ Tensor Tensor::rows(int64_t begin, int64_t end) const {
         shape_.str());
   Tensor result = detached();
   const int64_t row = shape_.product(1, rank());
-  result.data_ = static_cast<std::byte*>(data_) + static_cast<size_t>(begin * row) * size_of(dtype_);
+  result.data_ =
+      static_cast<std::byte*>(data_) + static_cast<size_t>(begin * row) * size_of(dtype_);
   result.shape_.set(0, end - begin);
   return result;
 }

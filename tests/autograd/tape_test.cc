@@ -48,7 +48,8 @@ TEST(Tape, ReshapeSharesTheGradient) {
   EXPECT_EQ(x.slot()->grad.to_vector(), std::vector<float>(6, 2.0F));
 }
 
-// The first to contribute may be a reshaped handle; the op still gets the gradient in its own shape.
+// The first to contribute may be a reshaped handle; the op still gets the gradient in its own
+// shape.
 TEST(Tape, GradientsHaveTheShapeOfTheOutput) {
   Tape tape;
   const TapeScope scope(tape);

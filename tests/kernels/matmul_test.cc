@@ -30,7 +30,8 @@ class MatmulTest : public ::testing::TestWithParam<Product> {
   void TearDown() override { set_max_isa(before_); }
 };
 
-// Our AMX path, oneDNN's bf16 path and the widened one, and f32, with bias, activation and addition.
+// Our AMX path, oneDNN's bf16 path and the widened one, and f32, with bias, activation and
+// addition.
 TEST_P(MatmulTest, AgreesWithTheReference) {
   const auto [m, n, k, ta, tb] = GetParam();
   const std::vector<float> a = random_floats(m * k, 1);
@@ -67,14 +68,12 @@ TEST_P(MatmulTest, AgreesWithTheReference) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, MatmulTest,
-                         ::testing::Values(Product{1, 33, 17, false, true},
-                                           Product{1, 40, 64, false, false},
-                                           Product{3, 5, 7, true, false},
-                                           Product{65, 70, 33, false, true},
-                                           Product{100, 64, 96, false, false},
-                                           Product{64, 48, 130, true, false},
-                                           Product{50, 20, 31, true, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, MatmulTest,
+    ::testing::Values(Product{1, 33, 17, false, true}, Product{1, 40, 64, false, false},
+                      Product{3, 5, 7, true, false}, Product{65, 70, 33, false, true},
+                      Product{100, 64, 96, false, false}, Product{64, 48, 130, true, false},
+                      Product{50, 20, 31, true, true}));
 
 TEST(Matmul, FrozenWeightsGiveTheSame) {
   const int64_t size = 64;
@@ -82,8 +81,12 @@ TEST(Matmul, FrozenWeightsGiveTheSame) {
   const Tensor w = Tensor::from(random_floats(size * size, 2), {size, size}, DType::bf16);
   const auto product = [&] {
     const Tensor y = Tensor::empty({size, size}, DType::bf16);
-    kernels::matmul({.m = size, .n = size, .k = size, .a = {x.raw(), DType::bf16},
-                     .b = {w.raw(), DType::bf16}, .c = {y.raw(), DType::bf16},
+    kernels::matmul({.m = size,
+                     .n = size,
+                     .k = size,
+                     .a = {x.raw(), DType::bf16},
+                     .b = {w.raw(), DType::bf16},
+                     .c = {y.raw(), DType::bf16},
                      .transpose_b = true});
     return y.to_vector();
   };
@@ -97,8 +100,13 @@ TEST(Matmul, FrozenWeightsGiveTheSame) {
 TEST(Matmul, EmptySumIsTheBias) {
   const std::vector<float> bias{1, 2, 3};
   const Tensor c = Tensor::full({2, 3}, 9.0F);
-  kernels::matmul({.m = 2, .n = 3, .k = 0, .a = {c.raw(), DType::f32}, .b = {c.raw(), DType::f32},
-                   .c = {c.raw(), DType::f32}, .bias = bias.data()});
+  kernels::matmul({.m = 2,
+                   .n = 3,
+                   .k = 0,
+                   .a = {c.raw(), DType::f32},
+                   .b = {c.raw(), DType::f32},
+                   .c = {c.raw(), DType::f32},
+                   .bias = bias.data()});
   EXPECT_EQ(c.to_vector(), (std::vector<float>{1, 2, 3, 1, 2, 3}));
 }
 

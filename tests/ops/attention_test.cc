@@ -193,8 +193,12 @@ const bool kRegistered = add_cases({
     attention_case({.name = "relative", .causal = true, .relative_rows = 5}),
     attention_case({.name = "relative_clipped", .causal = true, .relative_rows = 3}),
     attention_case({.name = "relative_both_ways", .relative_rows = 5, .center = 2, .shared = true}),
-    attention_case({.name = "relative_qkv", .causal = true, .lengths = {5, 4}, .relative_rows = 7,
-                    .dropout = 0.2F, .packed = Scenario::qkv}),
+    attention_case({.name = "relative_qkv",
+                    .causal = true,
+                    .lengths = {5, 4},
+                    .relative_rows = 7,
+                    .dropout = 0.2F,
+                    .packed = Scenario::qkv}),
     attention_case({.name = "odd_dim", .batch = 1, .queries = 4, .keys = 4, .dim = 19}),
 });
 
@@ -221,7 +225,10 @@ class LongAttention : public ::testing::TestWithParam<Scenario> {
     }
     const Tensor y = op_case.run(inputs)[0];
     Result result{to_array(y), {}};
-    const OpCase same{.op = "attention", .name = "dy", .inputs = {{.shape = y.shape()}}, .run = {},
+    const OpCase same{.op = "attention",
+                      .name = "dy",
+                      .inputs = {{.shape = y.shape()}},
+                      .run = {},
                       .reference = {}};
     tape.backward(y, make_inputs(same, dtype)[0]);
     for (const Tensor& input : inputs) {
@@ -252,22 +259,55 @@ TEST_P(LongAttention, EveryInstructionSet) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Blocks, LongAttention,
-    ::testing::Values(
-        Scenario{.name = "causal", .batch = 1, .heads = 2, .queries = 300, .keys = 300, .dim = 32,
-              .causal = true},
-        Scenario{.name = "cross", .batch = 2, .heads = 1, .kv_heads = 1, .queries = 70, .keys = 600,
-              .dim = 20, .lengths = {600, 130}},
-        Scenario{.name = "window", .batch = 1, .heads = 1, .kv_heads = 1, .queries = 700, .keys = 700,
-              .dim = 16, .causal = true, .left = 100},
-        Scenario{.name = "dropout", .batch = 1, .heads = 2, .queries = 150, .keys = 290, .dim = 16,
-              .dropout = 0.2F},
-        Scenario{.name = "relative", .batch = 2, .heads = 2, .queries = 330, .keys = 330, .dim = 32,
-              .causal = true, .relative_rows = 330},
-        Scenario{.name = "relative_clipped", .batch = 1, .heads = 2, .queries = 300, .keys = 300,
-              .dim = 24, .relative_rows = 129, .center = 64}),
-    [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Blocks, LongAttention,
+                         ::testing::Values(Scenario{.name = "causal",
+                                                    .batch = 1,
+                                                    .heads = 2,
+                                                    .queries = 300,
+                                                    .keys = 300,
+                                                    .dim = 32,
+                                                    .causal = true},
+                                           Scenario{.name = "cross",
+                                                    .batch = 2,
+                                                    .heads = 1,
+                                                    .kv_heads = 1,
+                                                    .queries = 70,
+                                                    .keys = 600,
+                                                    .dim = 20,
+                                                    .lengths = {600, 130}},
+                                           Scenario{.name = "window",
+                                                    .batch = 1,
+                                                    .heads = 1,
+                                                    .kv_heads = 1,
+                                                    .queries = 700,
+                                                    .keys = 700,
+                                                    .dim = 16,
+                                                    .causal = true,
+                                                    .left = 100},
+                                           Scenario{.name = "dropout",
+                                                    .batch = 1,
+                                                    .heads = 2,
+                                                    .queries = 150,
+                                                    .keys = 290,
+                                                    .dim = 16,
+                                                    .dropout = 0.2F},
+                                           Scenario{.name = "relative",
+                                                    .batch = 2,
+                                                    .heads = 2,
+                                                    .queries = 330,
+                                                    .keys = 330,
+                                                    .dim = 32,
+                                                    .causal = true,
+                                                    .relative_rows = 330},
+                                           Scenario{.name = "relative_clipped",
+                                                    .batch = 1,
+                                                    .heads = 2,
+                                                    .queries = 300,
+                                                    .keys = 300,
+                                                    .dim = 24,
+                                                    .relative_rows = 129,
+                                                    .center = 64}),
+                         [](const auto& info) { return info.param.name; });
 
 TEST(Attention, WeightsSumToOneAndAgree) {
   const Scenario s{.name = "weights", .queries = 70, .keys = 300, .causal = true};
@@ -278,8 +318,9 @@ TEST(Attention, WeightsSumToOneAndAgree) {
   const AttentionResult result = attention(t[0], t[1], t[2], o);
   const auto expected = reference::attention<double>(
       reference_of(s), to_array(t[0]).values, to_array(t[1]).values, to_array(t[2]).values, {});
-  EXPECT_LE(error_between(to_array(result.weights), Array{result.weights.shape(), expected.weights}),
-            1e-5);
+  EXPECT_LE(
+      error_between(to_array(result.weights), Array{result.weights.shape(), expected.weights}),
+      1e-5);
 }
 
 TEST(Attention, FewQueriesAgreeWithMany) {
@@ -290,8 +331,10 @@ TEST(Attention, FewQueriesAgreeWithMany) {
     const Array all = to_array(attention(t[0], t[1], t[2], {.causal = true}).y);
     for (int64_t b = 0; b < s.batch; ++b) {
       const auto at = [&](const Tensor& x, int64_t from) {
-        return x.rows(b, b + 1).reshape({6, s.heads, s.dim}).rows(from, 6).reshape(
-            {1, 6 - from, s.heads, s.dim});
+        return x.rows(b, b + 1)
+            .reshape({6, s.heads, s.dim})
+            .rows(from, 6)
+            .reshape({1, 6 - from, s.heads, s.dim});
       };
       const Array last =
           to_array(attention(at(t[0], 5), at(t[1], 0), at(t[2], 0), {.causal = true}).y);

@@ -24,8 +24,8 @@ OpCase checkpoint_case() {
               },
           .reference =
               [=](const std::vector<Array>& a) {
-                std::vector<double> h = reference::linear<double>(a[0].values, a[1].values, {}, 5,
-                                                                  options.activation);
+                std::vector<double> h =
+                    reference::linear<double>(a[0].values, a[1].values, {}, 5, options.activation);
                 h = reference::dropout<double>(h, {options.dropout, {kCaseSeed, 0}}, 24, 24);
                 return std::vector<Array>{
                     {{3, 5}, reference::linear<double>(h, a[2].values, {}, 8, Activation::none)}};

@@ -37,12 +37,12 @@ OpCase cross_entropy_case(const Scenario& s) {
   const auto rows = static_cast<int64_t>(s.targets.size());
   const auto run = [=](const std::vector<Tensor>& t) {
     const std::vector<float> weights(s.weights.begin(), s.weights.end());
-    return std::vector<Tensor>{cross_entropy(
-        t[0], t[1],
-        {.label_smoothing = s.smoothing,
-         .ignore = s.ignore,
-         .weights = weights.empty() ? Tensor() : Tensor::from(weights, {s.classes}),
-         .reduction = s.reduction})};
+    return std::vector<Tensor>{
+        cross_entropy(t[0], t[1],
+                      {.label_smoothing = s.smoothing,
+                       .ignore = s.ignore,
+                       .weights = weights.empty() ? Tensor() : Tensor::from(weights, {s.classes}),
+                       .reduction = s.reduction})};
   };
   const auto reference = [=](const std::vector<Array>& a) {
     Array losses{{rows}, {}};
@@ -73,17 +73,26 @@ OpCase cross_entropy_case(const Scenario& s) {
 
 const bool kRegistered = add_cases({
     cross_entropy_case({.name = "plain", .targets = {0, 6, 3}, .classes = 7}),
-    cross_entropy_case({.name = "smoothed", .targets = {0, 16, 3}, .classes = 17,
-                        .smoothing = 0.1F}),
-    cross_entropy_case({.name = "ignored", .targets = {2, -1, 3, -1}, .classes = 5,
-                        .smoothing = 0.1F, .ignore = -1}),
-    cross_entropy_case({.name = "weighted", .targets = {2, 0, 1}, .classes = 3, .smoothing = 0.2F,
+    cross_entropy_case(
+        {.name = "smoothed", .targets = {0, 16, 3}, .classes = 17, .smoothing = 0.1F}),
+    cross_entropy_case({.name = "ignored",
+                        .targets = {2, -1, 3, -1},
+                        .classes = 5,
+                        .smoothing = 0.1F,
+                        .ignore = -1}),
+    cross_entropy_case({.name = "weighted",
+                        .targets = {2, 0, 1},
+                        .classes = 3,
+                        .smoothing = 0.2F,
                         .weights = {0.5, 2.0, 1.5}}),
-    cross_entropy_case({.name = "sum", .targets = {2, 0, 40}, .classes = 41,
-                        .reduction = Reduction::sum}),
-    cross_entropy_case({.name = "none", .targets = {2, 0, 40}, .classes = 41,
-                        .reduction = Reduction::none}),
-    cross_entropy_case({.name = "batch_mean", .targets = {2, 0, 1}, .classes = 33, .ignore = 0,
+    cross_entropy_case(
+        {.name = "sum", .targets = {2, 0, 40}, .classes = 41, .reduction = Reduction::sum}),
+    cross_entropy_case(
+        {.name = "none", .targets = {2, 0, 40}, .classes = 41, .reduction = Reduction::none}),
+    cross_entropy_case({.name = "batch_mean",
+                        .targets = {2, 0, 1},
+                        .classes = 33,
+                        .ignore = 0,
                         .reduction = Reduction::batch_mean}),
 });
 

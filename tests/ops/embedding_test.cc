@@ -10,26 +10,26 @@ namespace {
 
 OpCase embedding_case(std::string name, std::vector<double> ids, Shape shape, int64_t rows,
                       int64_t width, float scale) {
-  return {.op = "embedding",
-          .name = std::move(name),
-          .inputs = {{.shape = shape, .kind = Kind::integer, .values = ids},
-                     {.shape = {rows, width}}},
-          .run =
-              [=](const std::vector<Tensor>& t) {
-                return std::vector<Tensor>{embedding(t[0], t[1], scale)};
-              },
-          .reference =
-              [=](const std::vector<Array>& a) {
-                std::vector<int64_t> extents(shape.extents().begin(), shape.extents().end());
-                extents.push_back(width);
-                Array y{Shape(extents), {}};
-                for (const double id : ids) {
-                  for (int64_t c = 0; c < width; ++c) {
-                    y.values.push_back(scale * a[1].values[static_cast<size_t>(id) * width + c]);
-                  }
-                }
-                return std::vector<Array>{y};
-              }};
+  return {
+      .op = "embedding",
+      .name = std::move(name),
+      .inputs = {{.shape = shape, .kind = Kind::integer, .values = ids}, {.shape = {rows, width}}},
+      .run =
+          [=](const std::vector<Tensor>& t) {
+            return std::vector<Tensor>{embedding(t[0], t[1], scale)};
+          },
+      .reference =
+          [=](const std::vector<Array>& a) {
+            std::vector<int64_t> extents(shape.extents().begin(), shape.extents().end());
+            extents.push_back(width);
+            Array y{Shape(extents), {}};
+            for (const double id : ids) {
+              for (int64_t c = 0; c < width; ++c) {
+                y.values.push_back(scale * a[1].values[static_cast<size_t>(id) * width + c]);
+              }
+            }
+            return std::vector<Array>{y};
+          }};
 }
 
 const bool kRegistered = add_cases({

@@ -13,8 +13,8 @@ OpCase feed_forward_case(std::string name, int64_t rows, int64_t width, int64_t 
     return std::vector<Tensor>{feed_forward(t[0], {t[1], t[2], t[3], t[4]}, options)};
   };
   const auto reference = [=](const std::vector<Array>& a) {
-    std::vector<double> h = reference::linear<double>(a[0].values, a[1].values, a[2].values, width,
-                                                      options.activation);
+    std::vector<double> h =
+        reference::linear<double>(a[0].values, a[1].values, a[2].values, width, options.activation);
     const auto size = static_cast<int64_t>(h.size());
     h = reference::dropout<double>(h, {options.dropout, {kCaseSeed, 0}}, size, size);
     return std::vector<Array>{

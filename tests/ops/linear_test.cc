@@ -23,8 +23,7 @@ OpCase linear_case(std::string name, Shape x, int64_t out, bool bias, Activation
           .inputs = inputs,
           .run =
               [=](const std::vector<Tensor>& t) {
-                return std::vector<Tensor>{
-                    linear(t[0], t[1], bias ? t[2] : Tensor(), activation)};
+                return std::vector<Tensor>{linear(t[0], t[1], bias ? t[2] : Tensor(), activation)};
               },
           .reference =
               [=](const std::vector<Array>& a) {
@@ -54,7 +53,8 @@ OpCase matmul_case(std::string name, Shape a, Shape b, Shape c, MatmulOptions op
                 const int64_t step_a = product.m * product.k;
                 const int64_t step_b = b.rank() == a.rank() ? product.k * product.n : 0;
                 for (int64_t i = 0; i < c.size() / (product.m * product.n); ++i) {
-                  const std::span<const double> left(in[0].values.data() + i * step_a, size_t(step_a));
+                  const std::span<const double> left(in[0].values.data() + i * step_a,
+                                                     size_t(step_a));
                   const std::span<const double> right(in[1].values.data() + i * step_b,
                                                       size_t(product.k * product.n));
                   const auto values = reference::matmul<double>(product, left, right);
@@ -99,14 +99,20 @@ TEST(Linear, NamesBothShapes) {
   const Tensor w = Tensor::zeros({5, 4});
   EXPECT_EQ(error_of([&] { linear(x, w, Tensor()); }),
             "[linear] x is [2,3], weight is [5,4]: expected x [...,in] and weight [out,in]");
-  EXPECT_EQ(error_of([&] { linear(x, Tensor::zeros({5, 3}, DType::bf16), Tensor()); }),
+  EXPECT_EQ(error_of([&] {
+              linear(x, Tensor::zeros({5, 3}, DType::bf16), Tensor());
+            }),
             "[linear] weight is bf16 [5,3], expected f32");
-  EXPECT_EQ(error_of([&] { linear(x, Tensor::zeros({5, 3}), Tensor::zeros({4})); }),
+  EXPECT_EQ(error_of([&] {
+              linear(x, Tensor::zeros({5, 3}), Tensor::zeros({4}));
+            }),
             "[linear] bias is f32 [4], expected [5]");
 }
 
 TEST(Matmul, NamesBothShapes) {
-  EXPECT_EQ(error_of([&] { matmul(Tensor::zeros({2, 3}), Tensor::zeros({4, 5})); }),
+  EXPECT_EQ(error_of([&] {
+              matmul(Tensor::zeros({2, 3}), Tensor::zeros({4, 5}));
+            }),
             "[matmul] a is [2,3], b is [4,5]: inner extents differ");
 }
 

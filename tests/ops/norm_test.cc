@@ -20,8 +20,8 @@ OpCase layer_norm_case(std::string name, Shape x, bool affine) {
           .inputs = inputs,
           .run =
               [=](const std::vector<Tensor>& t) {
-                return std::vector<Tensor>{layer_norm(t[0], affine ? t[1] : Tensor(),
-                                                      affine ? t[2] : Tensor())};
+                return std::vector<Tensor>{
+                    layer_norm(t[0], affine ? t[1] : Tensor(), affine ? t[2] : Tensor())};
               },
           .reference =
               [=](const std::vector<Array>& a) {
@@ -33,18 +33,16 @@ OpCase layer_norm_case(std::string name, Shape x, bool affine) {
 }
 
 OpCase rms_norm_case(std::string name, Shape x) {
-  return {.op = "rms_norm",
-          .name = std::move(name),
-          .inputs = {{.shape = x}, {.shape = {x[-1]}, .kind = Kind::parameter}},
-          .run =
-              [](const std::vector<Tensor>& t) {
-                return std::vector<Tensor>{rms_norm(t[0], t[1])};
-              },
-          .reference =
-              [=](const std::vector<Array>& a) {
-                return std::vector<Array>{
-                    {x, reference::norm<double>(a[0].values, a[1].values, {}, x[-1], 1e-6, true)}};
-              }};
+  return {
+      .op = "rms_norm",
+      .name = std::move(name),
+      .inputs = {{.shape = x}, {.shape = {x[-1]}, .kind = Kind::parameter}},
+      .run = [](const std::vector<Tensor>& t) { return std::vector<Tensor>{rms_norm(t[0], t[1])}; },
+      .reference =
+          [=](const std::vector<Array>& a) {
+            return std::vector<Array>{
+                {x, reference::norm<double>(a[0].values, a[1].values, {}, x[-1], 1e-6, true)}};
+          }};
 }
 
 // s = x + dropout(branch) and norm(s), both outputs.

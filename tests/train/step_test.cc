@@ -43,12 +43,13 @@ namespace {
 
 struct Trained {
   ParameterStore store;
-  Transformer model{store.root(), {.vocabulary = 50,
-                                   .width = 64,
-                                   .heads = 4,
-                                   .hidden = 128,
-                                   .encoder_layers = 2,
-                                   .decoder_layers = 2}};
+  Transformer model{store.root(),
+                    {.vocabulary = 50,
+                     .width = 64,
+                     .heads = 4,
+                     .hidden = 128,
+                     .encoder_layers = 2,
+                     .decoder_layers = 2}};
   std::optional<Adam> adam;
   Tape tape{3};
   Tensor tokens;
@@ -68,8 +69,7 @@ struct Trained {
     store.clear_gradients();
     {
       const TapeScope scope(tape);
-      tape.backward(
-          cross_entropy(model.decode(tokens, model.encode(tokens)), tokens));
+      tape.backward(cross_entropy(model.decode(tokens, model.encode(tokens)), tokens));
     }
     adam->step();
   }
