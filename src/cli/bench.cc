@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <map>
@@ -167,9 +168,14 @@ void run(const Options& options) {
     cases = {"mt-train", "gpt-train", "gpt-decode", "bert-embed", "attn", "rel-attn"};
   }
   if (cases.size() == 1 && cases[0] == "layers") {
-    bench_layers(options.layers, options.json);
+    LayersOptions layers = options.layers;
+    layers.dtype = options.dtypes[0] == "f32" ? DType::f32 : DType::bf16;
+    layers.repetitions = options.repetitions;
+    bench_layers(layers, options.json);
     return;
   }
+  check(std::find(cases.begin(), cases.end(), "layers") == cases.end(),
+        "[bench] layers runs alone; leave out the other cases");
   for (const std::string& name : cases) {
     find_case(name);  // a misspelt name fails before the first measurement
   }
@@ -197,7 +203,9 @@ void add_bench(CLI::App& app) {
   }
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
   bench->add_option("case", options->cases, "Cases to run; default: the first six below");
-  bench->add_option("--dtype", options->dtypes, "f32, bf16 or both (default)")
+  bench
+      ->add_option("--dtype", options->dtypes,
+                   "f32, bf16 or both (default); layers takes the first of them")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16"}));
   bench->add_option("--threads", options->threads, "Threads; default: all cores")

@@ -162,6 +162,20 @@ void widened_matmul(const Matmul& args) {
   }
 }
 
+void row_matmul(const Matmul& args) {
+  gemv({.m = args.m,
+        .n = args.n,
+        .k = args.k,
+        .x = args.a,
+        .w = args.b,
+        .y = args.c,
+        .ldx = args.lda,
+        .ldw = args.ldb,
+        .ldy = args.ldc,
+        .bias = args.bias,
+        .accumulate = args.accumulate});
+}
+
 void set_dense_defaults(Matmul& args) {
   const auto or_else = [](int64_t& value, int64_t dense) { value = value == 0 ? dense : value; };
   or_else(args.lda, args.transpose_a ? args.m : args.k);
@@ -202,25 +216,14 @@ void matmul(Matmul args) {
     empty_sum(args);
     return;
   }
-  constexpr int64_t kGemvRows = 1;
+  const bool one_row = args.m == 1 && args.batch == 1 && args.transpose_b && !args.transpose_a;
+  const bool separate = args.activation != Activation::none || args.pre_activation != nullptr;
   if (args.activation > Activation::gelu_tanh) {
     with_separate_activation(args, matmul);
-    return;
-  }
-  const bool plain = args.batch == 1 && !args.transpose_a && args.activation == Activation::none &&
-                     args.pre_activation == nullptr;
-  if (args.m <= kGemvRows && args.transpose_b && plain) {
-    gemv({.m = args.m,
-          .n = args.n,
-          .k = args.k,
-          .x = args.a,
-          .w = args.b,
-          .y = args.c,
-          .ldx = args.lda,
-          .ldw = args.ldb,
-          .ldy = args.ldc,
-          .bias = args.bias,
-          .accumulate = args.accumulate});
+  } else if (one_row && separate) {
+    with_separate_activation(args, row_matmul);
+  } else if (one_row) {
+    row_matmul(args);
   } else if (args.a.dtype == DType::f32) {
     onednn_with_activation(args);
   } else if (max_isa() == Isa::amx) {

@@ -57,6 +57,14 @@ HWY_INLINE void store_n(FloatVec v, T* p, size_t n) {
   store(v, buffer);
   std::memcpy(p, buffer, n * sizeof(T));
 }
+#if HWY_TARGET <= HWY_AVX2  // masked loads and stores of f32 touch only what they should
+HWY_INLINE FloatVec load_n(const float* p, size_t n) {
+  return hn::MaskedLoad(hn::FirstN(FloatTag(), n), FloatTag(), p);
+}
+HWY_INLINE void store_n(FloatVec v, float* p, size_t n) {
+  hn::BlendedStore(v, hn::FirstN(FloatTag(), n), FloatTag(), p);
+}
+#endif
 
 HWY_INLINE FloatVec set(float value) { return hn::Set(FloatTag(), value); }
 HWY_INLINE FloatVec zero() { return hn::Zero(FloatTag()); }
