@@ -14,6 +14,9 @@ json=false rounds=3 reps=5 threads=2 dtypes=f32,bf16
 cases=()
 while [ $# -gt 0 ]; do
   case $1 in
+    --rounds|--reps|--threads|--dtype) [ $# -ge 2 ] || { echo "compare.sh: $1 needs a value" >&2; exit 2; } ;;
+  esac
+  case $1 in
     --json) json=true ;;
     --rounds) rounds=$2; shift ;;
     --reps) reps=$2; shift ;;
@@ -24,6 +27,9 @@ while [ $# -gt 0 ]; do
     *) cases+=("$1") ;;
   esac
   shift
+done
+for number in "$rounds" "$reps" "$threads"; do
+  [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "compare.sh: $number is no positive number" >&2; exit 2; }
 done
 [ ${#cases[@]} -gt 0 ] || cases=(mt-train gpt-train gpt-decode bert-embed attn rel-attn)
 

@@ -90,6 +90,7 @@ void Tape::run_node(const Node& node) {
   node.destroy(node.closure);
   for (size_t i = 0; i < node.slots; ++i) {
     slots[i]->grad = Tensor();
+    slots[i]->written = false;
   }
 }
 

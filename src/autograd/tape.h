@@ -95,7 +95,8 @@ class Tape {
   template <typename Backward>
   void record_outputs(const OpName& name, std::span<Tensor* const> outputs, Backward backward);
 
-  // From a loss of one element, or from any tensor with a given gradient. Clears the tape.
+  // From a loss of one element, or from any tensor with a given gradient. Runs and removes the
+  // nodes; gradients of leaves stay until clear(), which is due before the next step.
   void backward(const Tensor& loss);
   void backward(const Tensor& output, const Tensor& gradient);
   void clear();

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
+#include <mutex>
 
 namespace heed {
 
@@ -17,6 +19,29 @@ void set_num_threads(int threads);
 
 // Below this many element operations a region costs more than it saves.
 inline constexpr int64_t kParallelGrain = 16384;
+
+// An exception must not leave a parallel region: it waits here until the region has ended.
+class FirstError {
+ public:
+  template <typename Body>
+  void guard(const Body& body) {
+    try {
+      body();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      error_ = error_ ? error_ : std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) {
+      std::rethrow_exception(error_);
+    }
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
 
 // Calls body(begin, end) on contiguous pieces of [0, count), at least `grain` long each.
 template <typename Body>
@@ -29,10 +54,12 @@ void parallel_for(int64_t count, int64_t grain, const Body& body) {
     return;
   }
   const int threads = static_cast<int>(pieces);
+  FirstError error;
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int64_t piece = 0; piece < pieces; ++piece) {
-    body(count * piece / pieces, count * (piece + 1) / pieces);
+    error.guard([&] { body(count * piece / pieces, count * (piece + 1) / pieces); });
   }
+  error.rethrow();
 }
 
 // Rows of `width` elements each: pieces of rows large enough to be worth a thread.
@@ -51,10 +78,12 @@ void parallel_tasks(int64_t count, const Body& body) {
     }
     return;
   }
+  FirstError error;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
   for (int64_t task = 0; task < count; ++task) {
-    body(task);
+    error.guard([&] { body(task); });
   }
+  error.rethrow();
 }
 
 // How many pieces a reduction over `rows` is split into, whatever the number of threads.

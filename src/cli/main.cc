@@ -3,20 +3,36 @@
 #include <fmt/core.h>
 
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "kernels/cpu.h"
 
 namespace {
 
+constexpr int kUsageError = 2;
+
 int run(int argc, char** argv) {
   CLI::App app{"Heed trains, fine-tunes, looks into and serves self-attention models on CPUs."};
   app.set_version_flag("--version", std::string("heed ") + HEED_VERSION + " (" +
                                         heed::name_of(heed::max_isa()) + ")");
   app.require_subcommand(1);
+  app.allow_extras();
   app.footer("`heed COMMAND --help` explains a command and gives examples.");
   heed::cli::add_bench(app);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);  // --help and --version
+    }
+    const std::vector<std::string> rest = app.remaining();
+    fmt::print(
+        stderr, "heed: {} (see heed --help)\n",
+        rest.empty() ? std::string(error.what()) : fmt::format("there is no \"{}\"", rest.front()));
+    return kUsageError;
+  }
   return 0;
 }
 

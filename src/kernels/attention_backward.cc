@@ -133,10 +133,9 @@ class BackwardHead {
     for (int64_t key = 0; key < a_.keys; key += key_block_of(a_)) {
       std::fill_n(work_.dk, kMostKeyBlock * d, 0.0F);
       std::fill_n(work_.dv, kMostKeyBlock * d, 0.0F);
-      int64_t keys = 0;
+      const int64_t keys = std::min(key_block_of(a_), a_.keys - key);
       for (int64_t query = 0; query < a_.queries; query += kQueryBlock) {
         const Block block = make_block(a_, b_, head_, query, key);
-        keys = block.keys;
         if (!block.empty()) {
           run_block(block);
         }

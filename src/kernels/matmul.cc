@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <tuple>
 #include <vector>
 
 #include "base/scratch.h"
@@ -35,8 +36,8 @@ class FrozenWeights {
     const std::lock_guard lock(mutex_);
     const auto range = ranges_.find(static_cast<const std::byte*>(data));
     if (range != ranges_.end()) {
-      packed_.erase(packed_.lower_bound(range->first),
-                    packed_.lower_bound(range->first + range->second));
+      packed_.erase(packed_.lower_bound(Key{range->first, 0, 0, 0, false}),
+                    packed_.lower_bound(Key{range->first + range->second, 0, 0, 0, false}));
       ranges_.erase(range);
     }
   }
@@ -49,7 +50,7 @@ class FrozenWeights {
     if (range == ranges_.begin() || (--range, data >= range->first + range->second)) {
       return nullptr;
     }
-    Tensor& packed = packed_[data];
+    Tensor& packed = packed_[Key{data, args.k, args.n, args.ldb, args.transpose_b}];
     if (!packed.defined()) {
       const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
       packed = Tensor::empty({size}, DType::bf16);
@@ -61,9 +62,12 @@ class FrozenWeights {
   }
 
  private:
+  // Address, k, n, distance of rows, transposed: the same elements may be used in several ways.
+  using Key = std::tuple<const std::byte*, int64_t, int64_t, int64_t, bool>;
+
   std::mutex mutex_;
   std::map<const std::byte*, size_t> ranges_;
-  std::map<const std::byte*, Tensor> packed_;
+  std::map<Key, Tensor> packed_;
 };
 
 void amx_matmul(const Matmul& args) {
@@ -106,7 +110,8 @@ void with_separate_activation(const Matmul& args, const Multiply& multiply) {
   for (int64_t i = 0; i < args.batch * args.m; ++i) {
     // Rows may be apart; a dense result is one long row.
     const bool dense = args.ldc == args.n && args.batch == 1;
-    const size_t offset = static_cast<size_t>(i * args.ldc) * size_of(args.c.dtype);
+    const int64_t at = (i / args.m) * args.stride_c + (i % args.m) * args.ldc;
+    const size_t offset = static_cast<size_t>(at) * size_of(args.c.dtype);
     activate({.n = dense ? args.m * args.n : args.n,
               .dtype = args.c.dtype,
               .activation = args.activation,
@@ -188,18 +193,19 @@ void set_dense_defaults(Matmul& args) {
 
 // Without a single product to add, C is the bias alone.
 void empty_sum(const Matmul& args) {
-  for (int64_t i = 0; i < args.batch * args.m; ++i) {
-    std::byte* row = static_cast<std::byte*>(args.c.data) +
-                     static_cast<size_t>((i / args.m) * args.stride_c + (i % args.m) * args.ldc) *
-                         size_of(args.c.dtype);
-    const std::vector<float> zeros(static_cast<size_t>(args.n), 0.0F);
-    copy({.n = args.n,
-          .from = {args.bias == nullptr ? zeros.data() : args.bias, DType::f32},
-          .to = {row, args.c.dtype},
-          .accumulate = args.accumulate});
-    activate(
-        {.n = args.n, .dtype = args.c.dtype, .activation = args.activation, .x = row, .y = row});
-  }
+  const auto fill = [](const Matmul& product) {
+    const std::vector<float> zeros(static_cast<size_t>(product.n), 0.0F);
+    for (int64_t i = 0; i < product.batch * product.m; ++i) {
+      const int64_t at = (i / product.m) * product.stride_c + (i % product.m) * product.ldc;
+      copy({.n = product.n,
+            .from = {product.bias == nullptr ? zeros.data() : product.bias, DType::f32},
+            .to = {static_cast<std::byte*>(product.c.data) +
+                       static_cast<size_t>(at) * size_of(product.c.dtype),
+                   product.c.dtype},
+            .accumulate = product.accumulate});
+    }
+  };
+  with_separate_activation(args, fill);
 }
 
 }  // namespace
@@ -209,18 +215,20 @@ void matmul(Matmul args) {
   if (args.m == 0 || args.n == 0 || args.batch == 0) {
     return;
   }
-  if (product_log != nullptr) {
-    product_log->push_back(args);
-  }
   if (args.k == 0) {
     empty_sum(args);
     return;
   }
-  const bool one_row = args.m == 1 && args.batch == 1 && args.transpose_b && !args.transpose_a;
-  const bool separate = args.activation != Activation::none || args.pre_activation != nullptr;
   if (args.activation > Activation::gelu_tanh) {
     with_separate_activation(args, matmul);
-  } else if (one_row && separate) {
+    return;
+  }
+  if (product_log != nullptr) {
+    product_log->push_back(args);
+  }
+  const bool one_row = args.m == 1 && args.batch == 1 && args.transpose_b && !args.transpose_a;
+  const bool separate = args.activation != Activation::none || args.pre_activation != nullptr;
+  if (one_row && separate) {
     with_separate_activation(args, row_matmul);
   } else if (one_row) {
     row_matmul(args);

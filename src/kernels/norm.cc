@@ -71,8 +71,11 @@ HWY_INLINE void norm_row(const kernels::Norm& args, int64_t row, const float* s)
   T* y = static_cast<T*>(args.y) + row * args.width;
   const FloatVec rstd_vec = set(rstd);
   const auto hat = [&](FloatVec v) { return hn::Mul(hn::Sub(v, mean_vec), rstd_vec); };
-  if (args.gamma == nullptr) {
+  if (args.gamma == nullptr && args.beta == nullptr) {
     map(n, y, hat, s);
+  } else if (args.gamma == nullptr) {
+    map(
+        n, y, [&](FloatVec v, FloatVec b) { return hn::Add(hat(v), b); }, s, args.beta);
   } else if (args.beta == nullptr) {
     map(
         n, y, [&](FloatVec v, FloatVec g) { return hn::Mul(hat(v), g); }, s, args.gamma);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "base/error.h"
 
@@ -18,21 +17,29 @@ int64_t head_dim(int64_t width, int64_t heads) {
 }  // namespace
 
 void KvCache::append(const Tensor& qkv) {
+  check(qkv.rank() == 5 && qkv.dim(2) == 3, "[cache] qkv is {}, expected [B,T,3,H,D]", qkv);
+  check(!needs_grad(qkv), "[cache] a cache is for decoding: it carries no gradient");
+  check(!k.defined() || (k.dim(0) == qkv.dim(0) && k.dim(2) == qkv.dim(3) &&
+                         k.dim(3) == qkv.dim(4) && k.dtype() == qkv.dtype()),
+        "[cache] qkv is {}, the cache holds {}", qkv, k);
   const int64_t batch = qkv.dim(0);
   const int64_t steps = qkv.dim(1);
   const size_t row = static_cast<size_t>(qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
   if (!k.defined() || length + steps > k.dim(1)) {
     constexpr int64_t kLeastCapacity = 64;
     const int64_t capacity = std::max({kLeastCapacity, 2 * length, length + steps});
-    const KvCache old = std::exchange(*this, {});
-    k = Tensor::empty({batch, capacity, qkv.dim(3), qkv.dim(4)}, qkv.dtype());
-    v = Tensor::empty(k.shape(), qkv.dtype());
-    length = old.length;
-    for (int64_t b = 0; length > 0 && b < batch; ++b) {
-      const size_t bytes = static_cast<size_t>(length) * row;
-      std::memcpy(k.rows(b, b + 1).raw(), old.k.rows(b, b + 1).raw(), bytes);
-      std::memcpy(v.rows(b, b + 1).raw(), old.v.rows(b, b + 1).raw(), bytes);
-    }
+    const auto grown = [&](const Tensor& old) {
+      Tensor larger =
+          Tensor::empty({batch, capacity, qkv.dim(3), qkv.dim(4)}, qkv.dtype());  // [B,cap,H,D]
+      for (int64_t b = 0; length > 0 && b < batch; ++b) {
+        std::memcpy(larger.rows(b, b + 1).raw(), old.rows(b, b + 1).raw(),
+                    static_cast<size_t>(length) * row);
+      }
+      return larger;
+    };
+    const Tensor larger_k = grown(k);
+    v = grown(v);
+    k = larger_k;
   }
   const auto* from = static_cast<const std::byte*>(qkv.raw());
   for (int64_t i = 0; i < batch * steps; ++i) {
@@ -62,6 +69,7 @@ Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& option
   if (cache == nullptr) {
     y = attention_qkv(qkv, options).y;  // [B,T,H,D]
   } else {
+    check(options.causal, "[attention] a cache needs causal attention");
     AttentionOptions cached = options;
     cached.position = cache->length;
     cache->append(qkv);

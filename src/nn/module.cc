@@ -102,6 +102,7 @@ void ParameterStore::lay_out_for_training(DType compute) {
 }
 
 void ParameterStore::lay_out_for_inference(DType compute, uint64_t seed) {
+  frozen_ = true;
   for (ParameterEntry& entry : entries_) {
     entry.value = Tensor::empty(entry.shape);
     initialise(entry, seed);
@@ -111,7 +112,6 @@ void ParameterStore::lay_out_for_inference(DType compute, uint64_t seed) {
     }
     entry.compute = entry.value;
   }
-  frozen_ = true;
 }
 
 void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
@@ -156,6 +156,7 @@ void ParameterStore::clear_gradients() {
 }
 
 void ParameterStore::finish_gradients() {
+  check(gradients_.defined(), "[parameters] no gradients: call allocate() for training first");
   for (ParameterEntry& entry : entries_) {
     if (!entry.slot.written) {
       std::memset(entry.slot.grad.raw(), 0, entry.slot.grad.bytes());

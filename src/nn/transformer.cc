@@ -40,6 +40,7 @@ Residual TransformerLayer::pre_norm(Residual stream, const LayerContext& context
 
 // norm(x + f(x))
 Residual TransformerLayer::post_norm(Residual stream, const LayerContext& context) const {
+  check(!stream.branch.defined(), "[transformer layer] post-norm got a stream with a branch");
   const float p = config_.dropout;
   const auto add_and_norm = [&](const LayerNorm& norm, Tensor branch) {
     stream.branch = std::move(branch);

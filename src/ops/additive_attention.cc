@@ -4,14 +4,12 @@
 #include "kernels/additive_attention.h"
 #include "kernels/matmul.h"
 #include "ops/check.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
 
 const OpName kAdditiveAttention{"additive_attention"};
-
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 void check_inputs(const AdditiveAttentionInputs& x) {
   const char* op = kAdditiveAttention.name();

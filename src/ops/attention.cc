@@ -117,16 +117,16 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
   a.window_right = options.window_right;
   set_masks(options, a);
   set_relative(options, a);
-  if (a.causal) {  // what lies beyond the last query is not even packed: a cache may be mostly
-                   // empty
-    a.keys = std::clamp<int64_t>(a.first_position + a.queries, 0, a.keys);
-  }
   return a;
 }
 
 // Gradients of q, k and v, each in its part of the tensor's gradient. Parts of one tensor share one
-// target: the first asks for it, and the parts together write all of it.
-void set_targets(const Layout& layout, kernels::AttentionBackward& back) {
+// target: the first asks for it, and the parts together write all of it. An operand that is the
+// same tensor as an earlier one gets a buffer of its own, which is added afterwards.
+struct OwnBuffers {
+  Tensor gradients[3];
+};
+void set_targets(const Layout& layout, kernels::AttentionBackward& back, OwnBuffers& own) {
   HeadRows* rows[3] = {&back.dq, &back.dk, &back.dv};
   bool* accumulate[3] = {&back.accumulate_q, &back.accumulate_k, &back.accumulate_v};
   const int64_t heads[3] = {back.forward.heads, back.forward.kv_heads, back.forward.kv_heads};
@@ -136,7 +136,17 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back) {
       continue;
     }
     const bool follows = i > 0 && layout.part[i] > 0;
-    targets[i] = follows ? targets[i - 1] : grad_target(layout.tensors[i]);
+    const bool again = std::any_of(layout.tensors, layout.tensors + i, [&](const Tensor& earlier) {
+      return earlier.slot() == layout.tensors[i].slot();
+    });
+    if (follows) {
+      targets[i] = targets[i - 1];
+    } else if (again) {
+      own.gradients[i] = Tensor::empty(layout.tensors[i].shape(), layout.tensors[i].dtype());
+      targets[i] = {own.gradients[i], false};
+    } else {
+      targets[i] = grad_target(layout.tensors[i]);
+    }
     *rows[i] =
         rows_of(targets[i].grad, layout.parts[i], layout.part[i], heads[i], back.forward.head_dim);
     *accumulate[i] = targets[i].accumulate;
@@ -153,7 +163,8 @@ struct Saved {
 void backward(const Saved& saved, const Tensor& dy) {
   kernels::AttentionBackward back{.forward = saved.args, .dy = {}, .dq = {}, .dk = {}, .dv = {}};
   back.dy = rows_of(dy, 1, 0, saved.args.heads, saved.args.head_dim);
-  set_targets(saved.layout, back);
+  OwnBuffers own;
+  set_targets(saved.layout, back, own);
   if (saved.relative.defined() && needs_grad(saved.relative)) {
     const GradTarget target = grad_target(saved.relative);
     back.d_relative = target.grad.raw();
@@ -161,6 +172,11 @@ void backward(const Saved& saved, const Tensor& dy) {
     back.accumulate_relative = target.accumulate;
   }
   kernels::attention_backward(back);
+  for (int i = 0; i < 3; ++i) {
+    if (own.gradients[i].defined()) {
+      add_grad(saved.layout.tensors[i], own.gradients[i]);
+    }
+  }
 }
 
 AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
@@ -173,11 +189,16 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
     result.weights = Tensor::empty({args.batch, args.heads, args.queries, args.keys});
     args.weights = result.weights.data<float>();
   }
+  check_dropout("attention", options.dropout);
   if (Tape* tape = Tape::current(); tape != nullptr && options.dropout > 0.0F) {
     args.dropout = {options.dropout, tape->draw()};
   }
   Tape* tape = Tape::recording(
       {&layout.tensors[0], &layout.tensors[1], &layout.tensors[2], &options.relative});
+  if (args.causal && tape == nullptr && !options.weights) {
+    // What lies beyond the last query is not even packed: a cache may be mostly empty.
+    args.keys = std::clamp<int64_t>(args.first_position + args.queries, 0, args.keys);
+  }
   Saved saved;
   if (tape != nullptr) {
     saved.lse = Tensor::empty({args.batch, args.heads, args.queries});
@@ -217,8 +238,8 @@ AttentionResult attention(const Tensor& q, const Tensor& k, const Tensor& v,
 
 AttentionResult attention_qkv(const Tensor& qkv, const AttentionOptions& options) {
   check_float("attention", "qkv", qkv);
-  check(qkv.rank() == 5 && qkv.dim(2) == 3, "[attention] qkv is {}, expected [B,T,3,H,D]",
-        qkv.shape());
+  check(qkv.rank() == 5 && qkv.dim(2) == 3 && qkv.dim(3) > 0,
+        "[attention] qkv is {}, expected [B,T,3,H,D]", qkv.shape());
   const Shape one{qkv.dim(0), qkv.dim(1), qkv.dim(3), qkv.dim(4)};
   return run({.tensors = {qkv, qkv, qkv}, .parts = {3, 3, 3}, .part = {0, 1, 2}}, one, one,
              options);
@@ -228,7 +249,7 @@ AttentionResult attention_kv(const Tensor& q, const Tensor& kv, const AttentionO
   check_float("attention", "q", q);
   check_dtype("attention", "kv", kv, q.dtype());
   check(q.rank() == 4 && kv.rank() == 5 && kv.dim(2) == 2 && q.dim(0) == kv.dim(0) &&
-            q.dim(2) == kv.dim(3) && q.dim(3) == kv.dim(4),
+            q.dim(2) == kv.dim(3) && q.dim(3) == kv.dim(4) && kv.dim(3) > 0,
         "[attention] q is {}, kv is {}: expected [B,Tq,H,D] and [B,Tk,2,H,D]", q.shape(),
         kv.shape());
   const Shape one{kv.dim(0), kv.dim(1), kv.dim(3), kv.dim(4)};

@@ -22,6 +22,11 @@ inline void check_shape(const char* op, const char* what, const Tensor& tensor,
         shape);
 }
 
+inline void check_dropout(const char* op, float probability) {
+  check(probability >= 0.0F && probability < 1.0F, "[{}] dropout is {}, expected 0 <= p < 1", op,
+        probability);
+}
+
 // An optional f32 vector of `width`, such as a bias or a norm's gamma.
 inline void check_vector(const char* op, const char* what, const Tensor& tensor, int64_t width) {
   if (tensor.defined()) {

@@ -12,6 +12,7 @@
 #include "kernels/pool.h"
 #include "kernels/reduce.h"
 #include "ops/check.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
@@ -23,9 +24,6 @@ const OpName kAvgPool2d{"avg_pool2d"};
 
 // Columns are made block by block. Every block packs the weights anew, so few and large ones.
 constexpr int64_t kColumnBytes = int64_t{16} << 20;
-
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 // `data` moved on by some elements.
 template <typename Place>

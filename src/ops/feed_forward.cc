@@ -73,6 +73,7 @@ void backward(const Saved& saved, const Tensor& dy) {
 Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
                     FeedForwardOptions options) {
   Tape* tape = Tape::recording({&x, &weights.w1, &weights.b1, &weights.w2, &weights.b2});
+  check_dropout("feed_forward", options.dropout);
   kernels::Dropout dropout;
   if (Tape* training = Tape::current(); training != nullptr && options.dropout > 0.0F) {
     dropout = {options.dropout, training->draw()};

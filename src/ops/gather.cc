@@ -10,6 +10,7 @@
 #include "kernels/gather.h"
 #include "kernels/top_k.h"
 #include "ops/check.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
@@ -18,9 +19,6 @@ const OpName kIndexSelect{"index_select"};
 const OpName kGatherElements{"gather_elements"};
 const OpName kGatherNd{"gather_nd"};
 const OpName kTopK{"top_k"};
-
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 void check_data(const char* op, const Tensor& x, const Tensor& indices) {
   check(x.defined(), "[{}] x is {}, expected any dtype", op, x);

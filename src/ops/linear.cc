@@ -6,15 +6,13 @@
 #include "kernels/reduce.h"
 #include "ops/check.h"
 #include "ops/linear_backward.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
 
 const OpName kLinear{"linear"};
 const OpName kMatmul{"matmul"};
-
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 }  // namespace
 
@@ -23,7 +21,7 @@ void linear_backward(const LinearGrads& grads) {
   const Tensor& dy = grads.dy;
   const int64_t inputs = grads.weight.dim(1);
   const int64_t outputs = grads.weight.dim(0);
-  const int64_t rows = dy.size() / std::max<int64_t>(outputs, 1);
+  const int64_t rows = grads.x.shape().product(0, grads.x.rank() - 1);
   if (needs_grad(grads.weight)) {
     const GradTarget target = grad_target(grads.weight);
     kernels::matmul({.m = outputs,
@@ -81,7 +79,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const bool keep_pre =
       tape != nullptr && activation != Activation::none && activation != Activation::relu;
   Tensor pre = keep_pre ? Tensor::empty(shape, x.dtype()) : Tensor();
-  kernels::matmul({.m = x.size() / std::max<int64_t>(x.dim(-1), 1),
+  kernels::matmul({.m = x.shape().product(0, x.rank() - 1),
                    .n = weight.dim(0),
                    .k = weight.dim(1),
                    .a = in(x),
@@ -150,8 +148,8 @@ void matmul_backward(const Tensor& a, const Tensor& b, MatmulOptions options, co
   Tensor left = a;
   Tensor right = dc;
   if (b.rank() == 2 && a.rank() > 2) {  // b is shared: its gradient is one product over all rows
-    left = a.detached().reshape({a.size() / a.dim(-1), a.dim(-1)});
-    right = dc.detached().reshape({dc.size() / dc.dim(-1), dc.dim(-1)});
+    left = a.detached().reshape({a.shape().product(0, a.rank() - 1), a.dim(-1)});
+    right = dc.detached().reshape({dc.shape().product(0, dc.rank() - 1), dc.dim(-1)});
   }
   if (options.transpose_b) {
     accumulate_product(b, right, true, left, options.transpose_a);

@@ -137,6 +137,7 @@ ResidualNorm residual_norm(const Tensor& x, const Tensor& branch, const Tensor& 
   check_norm("residual_norm", x, gamma, beta);
   check_dtype("residual_norm", "branch", branch, x.dtype());
   check_shape("residual_norm", "branch", branch, x.shape());
+  check_dropout("residual_norm", options.dropout);
   ResidualNorm result{Tensor::empty(x.shape(), x.dtype()), Tensor::empty(x.shape(), x.dtype())};
   kernels::Norm args = forward_args(x, gamma, beta, result.normed);
   args.branch = branch.raw();

@@ -9,6 +9,7 @@
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "ops/check.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
@@ -23,8 +24,6 @@ struct Cell {
 constexpr Cell kLstmCell{.op = "lstm", .gates = 4};
 constexpr Cell kGruCell{.op = "gru", .gates = 3};
 
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 const void* data_or_null(const Tensor& t) { return t.defined() ? t.raw() : nullptr; }
 
 // Products of every step's small matrix with the same W [G H, H] (or its transpose), which is laid

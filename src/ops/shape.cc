@@ -6,6 +6,7 @@
 #include "autograd/tape.h"
 #include "kernels/strided.h"
 #include "ops/check.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
@@ -16,9 +17,6 @@ const OpName kConcat{"concat"};
 const OpName kPad{"pad"};
 const OpName kPermute{"permute"};
 const OpName kExpand{"expand"};
-
-kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
-kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 // A gradient comes in the shape of whichever reshaped handle of the output it reached; closures
 // that go by the axes of dy bring it back with dy.reshape(shape).

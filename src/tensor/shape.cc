@@ -3,9 +3,16 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace heed {
+namespace {
+
+constexpr int64_t kMaxElements = int64_t{1} << 56;  // their bytes still fit
+
+}  // namespace
 
 Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int>(extents.size())) {
   check(extents.size() <= kMaxRank, "[shape] rank is {}, expected at most {}", extents.size(),
@@ -13,6 +20,12 @@ Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int>(extents.
   for (size_t i = 0; i < extents.size(); ++i) {
     check(extents[i] >= 0, "[shape] extent {} is {}, expected 0 or more", i, extents[i]);
     extents_[i] = extents[i];
+  }
+  int64_t elements = 1;
+  for (const int64_t extent : extents) {
+    check(!__builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) &&
+              elements <= kMaxElements,
+          "[shape] {} has more elements than any memory", str());
   }
 }
 

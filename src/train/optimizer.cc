@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "kernels/adam.h"
 
 namespace heed {
@@ -10,7 +11,9 @@ Adam::Adam(ParameterStore& store, const AdamOptions& options)
     : store_(store),
       options_(options),
       m_(Tensor::zeros(store.values().shape())),
-      v_(Tensor::zeros(store.values().shape())) {}
+      v_(Tensor::zeros(store.values().shape())) {
+  check(store.values().defined(), "[adam] the store has no parameters for training yet");
+}
 
 void Adam::step(float grad_scale) {
   ++steps_;

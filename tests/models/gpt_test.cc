@@ -93,6 +93,16 @@ TEST_P(GptTest, SameSeedSameBits) {
 INSTANTIATE_TEST_SUITE_P(DTypes, GptTest, ::testing::Values(DType::f32, DType::bf16),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
+TEST(Gpt, RefusesAStateOfAnotherBatch) {
+  ParameterStore store;
+  const Gpt model(store.root(), kTiny);
+  store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  GptState state;
+  model.step(tokens_of({1}, {1, 1}), state);
+  EXPECT_THROW(model.step(tokens_of({1, 2}, {2, 1}), state), Error);
+  EXPECT_THROW(Adam(store, {}), Error);
+}
+
 TEST(Gpt, SaysWhenTheContextIsFull) {
   ParameterStore store;
   const Gpt model(store.root(), kTiny);

@@ -345,6 +345,48 @@ TEST(Attention, FewQueriesAgreeWithMany) {
   }
 }
 
+// One tensor as queries, keys and values: its gradient is the sum of the three.
+TEST(Attention, OneTensorForAll) {
+  const std::vector<Tensor> t = make_inputs(attention_case({.name = "same"}), DType::f32);
+  const auto gradient = [&](bool same) {
+    Tape tape;
+    const TapeScope scope(tape);
+    Tensor q = t[0].clone();
+    Tensor k = q.clone();
+    Tensor v = q.clone();
+    tape.watch(q);
+    tape.watch(k);
+    tape.watch(v);
+    const Tensor y = same ? attention(q, q, q).y : attention(q, k, v).y;
+    tape.backward(y, t[1]);
+    Array total = to_array(q.slot()->grad);
+    for (size_t i = 0; !same && i < total.values.size(); ++i) {
+      total.values[i] += to_array(k.slot()->grad).values[i] + to_array(v.slot()->grad).values[i];
+    }
+    return total;
+  };
+  EXPECT_LE(error_between(gradient(true), gradient(false)), 1e-5);
+}
+
+// Keys beyond the last query take part in nothing, and their gradient is zero.
+TEST(Attention, KeysBeyondTheQueriesGetZeroGradients) {
+  const std::vector<Tensor> t =
+      make_inputs(attention_case({.name = "beyond", .queries = 2, .keys = 7}), DType::f32);
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor k = t[1];
+  tape.watch(k);
+  const AttentionResult result =
+      attention(t[0], k, t[2], {.causal = true, .position = 1, .weights = true});
+  EXPECT_EQ(result.weights.shape(), Shape({2, 2, 2, 7}));
+  tape.backward(result.y, t[0]);
+  const Array gradient = to_array(k.slot()->grad);
+  for (size_t i = 0; i < gradient.values.size(); ++i) {
+    const size_t key = i / 8 % 7;
+    EXPECT_EQ(gradient.values[i] == 0.0, key > 2) << "element " << i;
+  }
+}
+
 TEST(Attention, NamesWhatIsWrong) {
   const Tensor q = Tensor::zeros({1, 2, 2, 4});
   EXPECT_THROW(attention(q, Tensor::zeros({1, 2, 3, 4}), Tensor::zeros({1, 2, 3, 4})), Error);

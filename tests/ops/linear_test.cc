@@ -109,6 +109,19 @@ TEST(Linear, NamesBothShapes) {
             "[linear] bias is f32 [4], expected [5]");
 }
 
+// No inputs to sum over: the bias alone, and gradients that are there and empty.
+TEST(Linear, EmptySum) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor w = Tensor::zeros({3, 0});
+  tape.watch(w);
+  const std::vector<float> bias{1, -2, 3};
+  const Tensor y = linear(Tensor::zeros({2, 0}), w, Tensor::from(bias, {3}), Activation::relu);
+  EXPECT_EQ(y.to_vector(), (std::vector<float>{1, 0, 3, 1, 0, 3}));
+  tape.backward(y, Tensor::full({2, 3}, 1.0F));
+  EXPECT_EQ(w.slot()->grad.size(), 0);
+}
+
 TEST(Matmul, NamesBothShapes) {
   EXPECT_EQ(error_of([&] {
               matmul(Tensor::zeros({2, 3}), Tensor::zeros({4, 5}));

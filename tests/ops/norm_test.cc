@@ -83,5 +83,14 @@ const bool kRegistered = add_cases({
     residual_case("dropout", {4, 150}, {.dropout = 0.3F}),
 });
 
+TEST(LayerNorm, BetaWithoutGamma) {
+  const std::vector<float> x{1, 3};
+  const std::vector<float> beta{10, 20};
+  const std::vector<float> y =
+      layer_norm(Tensor::from(x, {1, 2}), Tensor(), Tensor::from(beta, {2}), 0.0F).to_vector();
+  EXPECT_NEAR(y[0], 9.0F, 1e-5F);
+  EXPECT_NEAR(y[1], 21.0F, 1e-5F);
+}
+
 }  // namespace
 }  // namespace heed::testing
