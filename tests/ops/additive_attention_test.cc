@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "kernels/cpu.h"
 #include "kernels/reference_additive_attention.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -154,16 +155,6 @@ TEST(AdditiveAttention, EmptyRowsGetZeros) {
                           .lengths = Tensor::from_ints(std::vector<int32_t>{0, 2}, {2})});
   for (int64_t i = 0; i < r.context.size(); ++i) {
     EXPECT_FLOAT_EQ(r.context.data<float>()[i], i < 12 ? 0.0F : 1.0F);
-  }
-}
-
-template <typename Fn>
-void expect_error(const Fn& fn, const std::string& text) {
-  try {
-    fn();
-    FAIL() << "expected: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(), text);
   }
 }
 

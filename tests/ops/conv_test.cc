@@ -7,6 +7,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "kernels/reference_conv.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -151,16 +152,6 @@ const bool kRegistered = add_cases({
                .padding_end = {1, 0},
                .count_padding = true}),
 });
-
-template <typename Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // 1*1 + 10*2 + 100*3 and so on.
 TEST(Conv, KnownSequences) {

@@ -7,6 +7,7 @@
 #include "kernels/dropout.h"
 #include "kernels/reference.h"
 #include "kernels/reference_pointwise.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -199,15 +200,6 @@ std::vector<OpCase> all() {
 }
 
 const bool kRegistered = add_cases(all());
-
-std::string error_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Elementwise, ErrorsNameTheOpAndBothValues) {
   const Tensor x = Tensor::zeros({2, 3});

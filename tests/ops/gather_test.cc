@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "base/random.h"
 #include "kernels/reference_shape.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -173,16 +174,6 @@ const bool kRegistered = add_cases({
     top_k_case("unsorted", {2, 33}, 6, {.sorted = false}),
     top_k_case("one", {4, 20}, 1, {}),
 });
-
-template <typename Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // The examples of the ONNX operators Gather, GatherElements, GatherND and TopK.
 TEST(Gather, KnownExamples) {

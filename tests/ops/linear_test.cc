@@ -5,6 +5,7 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "kernels/reference.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -82,17 +83,6 @@ const bool kRegistered = add_cases({
     matmul_case("transpose_both", {2, 6, 5}, {2, 7, 6}, {2, 5, 7},
                 {.transpose_a = true, .transpose_b = true}),
 });
-
-// The text of the Error that `run` throws.
-template <typename Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Linear, NamesBothShapes) {
   const Tensor x = Tensor::zeros({2, 3});

@@ -7,6 +7,7 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "kernels/reference_recurrent.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -271,16 +272,6 @@ TEST(Recurrent, ExtremeGatesSaturate) {
     const LstmResult r = lstm(Tensor::zeros({1, 1, 1}), w, {{}, Tensor::full({1, 1}, 2.0F)});
     EXPECT_NEAR(r.c_n.item(), bias > 0 ? 3.0F : 0.0F, 1e-6);
     EXPECT_NEAR(r.h_n.item(), bias > 0 ? std::tanh(3.0F) : 0.0F, 1e-6);
-  }
-}
-
-template <typename Fn>
-void expect_error(const Fn& fn, const std::string& text) {
-  try {
-    fn();
-    FAIL() << "expected: " << text;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.what(), text);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "kernels/reference_shape.h"
+#include "support/error_of.h"
 #include "support/op_case.h"
 
 namespace heed::testing {
@@ -212,16 +213,6 @@ const bool kRegistered = add_cases({
     repeat_case("repeat_middle", {2, 3, 17}, 1, 4),
     repeat_case("repeat_last", {3, 7}, -1, 3),
 });
-
-template <typename Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 using Floats = std::vector<float>;
 
