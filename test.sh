@@ -14,7 +14,7 @@ tools/install-deps.sh build test
 
 step="configuring build/release"
 say "$step"
-cmake --preset release
+cmake --preset release -DHEED_BUILD_TESTS=ON # a quickstart before may have left them out
 
 step="building build/release"
 say "$step"
