@@ -14,7 +14,7 @@ build_packages=(
 )
 test_packages=(
   ccache
-  libgtest-dev librapidcheck-dev libbenchmark-dev zlib1g-dev
+  libgtest-dev zlib1g-dev
   clang libclang-rt-14-dev llvm libomp-dev # sanitizers; llvm turns addresses into lines
   clang-format clang-tidy
 )
