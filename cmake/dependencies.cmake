@@ -15,6 +15,11 @@ find_package(hwy 1.0.3 REQUIRED CONFIG)
 find_package(fmt 9 REQUIRED CONFIG)
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)
 find_package(CLI11 2 REQUIRED CONFIG)
+find_package(tomlplusplus 3 REQUIRED CONFIG)
+find_package(SentencePiece REQUIRED)
+find_package(Utf8proc REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(PNG REQUIRED)
 
 # Highway: build SSE4 (the baseline), AVX2 and AVX3, and nothing else, to keep compile time and code size down. SSE4
 # counts as baseline under -march=x86-64-v2 only once AES is taken out of its requirements. Targets that this Highway

@@ -10,11 +10,12 @@ set -euo pipefail
 # The one list of packages; recommended packages are not installed, so whatever is used stands here.
 build_packages=(
   g++ cmake ninja-build
-  libdnnl-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev
+  libdnnl-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
+  libsentencepiece-dev libutf8proc-dev libpng-dev zlib1g-dev
 )
 test_packages=(
   ccache
-  libgtest-dev zlib1g-dev
+  libgtest-dev
   clang libclang-rt-14-dev llvm libomp-dev # sanitizers; llvm turns addresses into lines
   clang-format clang-tidy
 )

@@ -1,0 +1,55 @@
+// Files: whole, mapped, and written so that a reader or a crash never sees half of one.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace heed {
+
+// A file's bytes, mapped read-only. The pages come in when they are touched.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& path);
+  ~MappedFile();
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+std::string read_file(const std::filesystem::path& path);
+
+// Written beside its place under a temporary name; commit() makes it durable (fsync) and renames.
+// Without commit() nothing is left behind.
+class AtomicFile {
+ public:
+  explicit AtomicFile(const std::filesystem::path& path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::string_view bytes);
+  void write(std::span<const std::byte> bytes);
+  void commit();
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view bytes);  // atomically
+
+// Makes a folder's entries durable after files in it were created or renamed.
+void sync_folder(const std::filesystem::path& folder);
+
+}  // namespace heed

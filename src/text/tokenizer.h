@@ -1,0 +1,65 @@
+// Text to numbers and back: what every vocabulary can do.
+//
+// encode() never adds START or END; whoever builds a batch does. Every text has ids (at worst
+// UNK), and every sequence of ids has a text: special ids vanish in decode(), except UNK.
+// Tokenizers are immutable once made; all their const functions may be called from any thread.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heed {
+
+// Ids of the special tokens. Vocabularies trained here use these; imported ones have their own.
+struct SpecialIds {
+  int32_t pad = 0;
+  int32_t start = 1;
+  int32_t end = 2;
+  int32_t unk = 3;
+};
+
+class Tokenizer {
+ public:
+  virtual ~Tokenizer() = default;
+  Tokenizer() = default;
+  Tokenizer(const Tokenizer&) = delete;
+  Tokenizer& operator=(const Tokenizer&) = delete;
+
+  virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  virtual std::string decode(std::span<const int32_t> ids) const = 0;
+
+  virtual int32_t size() const = 0;
+  // What stands for an id, for pictures and n-best lists: "▁the", "<unk>". Throws if out of range.
+  virtual std::string piece(int32_t id) const = 0;
+  virtual std::optional<int32_t> find(std::string_view piece) const = 0;
+  virtual const SpecialIds& special() const = 0;
+
+  virtual std::string_view kind() const = 0;       // "unigram", "bpe", "word", "char"
+  virtual std::string_view file_name() const = 0;  // as saved: "tokenizer.model", "vocabulary.json"
+  // The bytes of the file that load_tokenizer() reads.
+  virtual std::string serialize() const = 0;
+};
+
+// From a SentencePiece model (*.model) or a vocabulary written by serialize() (*.json). Errors
+// name the file and what is wrong with it.
+std::shared_ptr<const Tokenizer> load_tokenizer(const std::filesystem::path& file);
+
+struct TokenizerTraining {
+  std::string kind = "unigram";     // unigram, bpe, word or char
+  int32_t vocabulary = 8000;        // at most, special tokens included
+  float character_coverage = 1.0F;  // unigram and bpe: share of the characters that get a piece
+  int32_t least_count = 1;          // word and char: rarer ones become UNK
+  bool byte_fallback = false;       // unigram and bpe: unknown characters as bytes, never UNK
+  bool lower_case = false;          // text is lower-cased before it is looked at
+};
+// The same lines give the same tokenizer. Of a corpus too large for memory a sample is enough.
+std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,
+                                                 const TokenizerTraining& options);
+
+}  // namespace heed
