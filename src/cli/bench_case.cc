@@ -36,13 +36,13 @@ template <typename Model>
 struct Training {
   ParameterStore store;
   Model model;
-  std::optional<Adam> adam;
+  std::unique_ptr<Optimizer> optimizer;
   Tape tape{kSeed};
 
   template <typename Config>
   Training(const Config& config, DType dtype) : model(store.root(), config) {
     store.allocate(dtype, kSeed);
-    adam.emplace(store, AdamOptions{});
+    optimizer = make_optimizer(store, {});
   }
 
   template <typename Loss>
@@ -53,14 +53,15 @@ struct Training {
       const TapeScope scope(tape);
       tape.backward(loss(model));
     }
-    adam->step();
+    optimizer->step(1e-4F);
   }
 };
 
 Workload mt_train(DType dtype) {
   constexpr int64_t kPairs = 64;
   constexpr int64_t kLength = 32;
-  const TransformerConfig config;
+  TransformerConfig config;
+  config.positions = "none";
   auto training = std::make_shared<Training<Transformer>>(config, dtype);
   const Tensor source = random_tokens({kPairs, kLength}, config.vocabulary, 1);
   const Tensor input = random_tokens({kPairs, kLength}, config.vocabulary, 2);

@@ -1,43 +1,113 @@
-// The encoder-decoder Transformer (Vaswani et al. 2017).
+// The encoder-decoder Transformer (Vaswani et al. 2017), with the variants that came after it:
+// norms before or after, learned or relative positions; and those the lecture takes apart: without
+// residual connections, and without them but with the timing signal added at every layer.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "base/config.h"
+#include "models/model.h"
+#include "nn/positions.h"
 #include "nn/transformer.h"
 
 namespace heed {
 
 struct TransformerConfig {
-  int64_t vocabulary = 8000;  // joint, one embedding for source, target and output
+  int64_t vocabulary = 8000;      // of the target; also of the source if source_vocabulary is 0
+  int64_t source_vocabulary = 0;  // 0: joint, one embedding for source and target
   int64_t width = 512;
   int64_t heads = 8;
   int64_t hidden = 2048;
   int64_t encoder_layers = 6;
   int64_t decoder_layers = 6;
   float dropout = 0.1F;
+  float attention_dropout = 0.1F;
+  float hidden_dropout = 0.1F;
   bool pre_norm = false;
-  bool positions = false;  // add sinusoidal positions, and scale embeddings by sqrt(width)
+  bool final_norm = true;  // after the last layer of encoder and decoder
+  std::string positions = "sinusoidal";
+  int64_t longest = 1024;
+  int64_t first_position = 0;
+  int64_t relative_distance = 16;
+  bool tied_output = true;
+  bool output_bias = false;
+  bool residual = true;
+  bool timing_every_layer = false;
+  std::string activation = "relu";
+  float epsilon = 1e-5F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("vocabulary", vocabulary, "target (or joint) vocabulary; 0: as the tokenizer has",
+      {.least = 0});
+    v("source_vocabulary", source_vocabulary, "source vocabulary; 0: joint with the target's",
+      {.least = 0});
+    v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
+    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
+    v("hidden", hidden, "size of the feed-forward layer", {.least = 1, .most = 1 << 20});
+    v("encoder_layers", encoder_layers, "layers of the encoder", {.least = 1, .most = 1000});
+    v("decoder_layers", decoder_layers, "layers of the decoder", {.least = 1, .most = 1000});
+    v("dropout", dropout, "of embeddings and of each branch before it is added",
+      {.least = 0, .most = 0.99});
+    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
+    v("hidden_dropout", hidden_dropout, "inside the feed-forward layer",
+      {.least = 0, .most = 0.99});
+    v("pre_norm", pre_norm, "norms before attention and feed-forward instead of after");
+    v("final_norm", final_norm, "a norm after the last layer of encoder and decoder");
+    v("positions", positions, "how tokens know where they stand",
+      {.choices = {"sinusoidal", "sinusoidal_halves", "learned", "relative", "none"}});
+    v("longest", longest, "most tokens in a sequence with learned positions",
+      {.least = 1, .most = 1 << 20});
+    v("first_position", first_position, "number of the first position", {.least = 0, .most = 1024});
+    v("relative_distance", relative_distance, "distances that relative positions tell apart",
+      {.least = 1, .most = 65536});
+    v("tied_output", tied_output, "the output projection is the target embedding");
+    v("output_bias", output_bias, "the output projection has a bias");
+    v("residual", residual, "false trains without residual connections");
+    v("timing_every_layer", timing_every_layer, "add the timing signal in front of every layer");
+    v("activation", activation, "of the feed-forward layer", {.choices = {"relu", "gelu"}});
+    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+  }
 };
 
-class Transformer {
+class Transformer : public Seq2SeqModel {
  public:
   Transformer(const Scope& s, const TransformerConfig& config);
 
+  Tensor logits(const Batch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths,
+                                     int64_t beam) const override;
+  Tensor step(const Tensor& tokens, DecodeState& state) const override;
+  void select(DecodeState& state, std::span<const int64_t> sources,
+              std::span<const int64_t> rows) const override;
+  int64_t target_vocabulary() const override { return config_.vocabulary; }
+  int64_t longest() const override { return config_.positions == "learned" ? config_.longest : 0; }
+
   // source i32 [B,S] -> memory [B,S,C]
-  Tensor encode(const Tensor& source, const Tensor& lengths = {}) const;
+  Tensor encode(const Tensor& source, const Tensor& lengths = {},
+                std::vector<LayerAttention>* maps = nullptr) const;
   // target i32 [B,T], memory [B,S,C] -> logits [B,T,V]
-  Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& lengths = {}) const;
+  Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& lengths = {},
+                std::vector<LayerAttention>* maps = nullptr) const;
 
  private:
-  Tensor embed(const Tensor& ids) const;  // [B,T] -> [B,T,C]
+  Tensor embed(const Embedding& embedding, const Tensor& ids, int64_t past = 0) const;
+  Residual with_timing(Residual stream, size_t layer, int64_t past = 0) const;
+  Tensor finish(const std::optional<LayerNorm>& norm, Residual& stream) const;
+  Tensor project(const Tensor& x) const;  // [..., C] -> logits [..., V]
 
-  Embedding embedding_;
-  bool positions_;
+  TransformerConfig config_;
+  std::optional<Embedding> source_embedding_;
+  Embedding target_embedding_;
+  Positions encoder_positions_;
+  Positions decoder_positions_;
   std::vector<TransformerLayer> encoder_;
-  LayerNorm encoder_norm_;
+  std::optional<LayerNorm> encoder_norm_;
   std::vector<TransformerLayer> decoder_;
-  LayerNorm decoder_norm_;
-  float dropout_;
+  std::optional<LayerNorm> decoder_norm_;
+  std::optional<Linear> output_;
+  Parameter output_bias_;
 };
 
 }  // namespace heed

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace heed {
 namespace {
@@ -51,31 +52,65 @@ void KvCache::append(const Tensor& qkv) {
   length += steps;
 }
 
-SelfAttention::SelfAttention(const Scope& s, int64_t width, int64_t heads)
-    : heads_(heads),
-      qkv_(s / "qkv", width, 3 * width, true, Init::xavier(width, width)),
-      out_(s / "out", width, width) {
-  head_dim(width, heads);
+void KvCache::select(std::span<const int64_t> rows) {
+  if (!k.defined()) {
+    return;
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  const size_t filled = static_cast<size_t>(length * k.dim(2) * k.dim(3)) * size_of(k.dtype());
+  for (Tensor* tensor : {&k, &v}) {
+    const Tensor old = *tensor;
+    const Tensor moved = Tensor::empty({count, old.dim(1), old.dim(2), old.dim(3)}, old.dtype());
+    const size_t stride =
+        static_cast<size_t>(old.dim(1) * old.dim(2) * old.dim(3)) * size_of(old.dtype());
+    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        std::memcpy(static_cast<std::byte*>(moved.raw()) + static_cast<size_t>(row) * stride,
+                    static_cast<const std::byte*>(old.raw()) +
+                        static_cast<size_t>(rows[static_cast<size_t>(row)]) * stride,
+                    filled);
+      }
+    });
+    *tensor = moved;
+  }
 }
 
-Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& options,
-                                 KvCache* cache) const {
+SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
+    : config_(config),
+      qkv_(s / "qkv", config.width, 3 * config.width, true,
+           Init::xavier(config.width, config.width)),
+      out_(s / "out", config.width, config.width) {
+  const int64_t dim = head_dim(config.width, config.heads);
+  if (config.relative_distance > 0) {
+    const int64_t distances = config.relative_distance * (config.relative_future ? 2 : 1) + 1;
+    relative_ = s.param("relative", {distances, dim}, Init::xavier(dim, distances));
+  }
+}
+
+Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& options, KvCache* cache,
+                                 Tensor* weights) const {
   const int64_t batch = x.dim(0);
   const int64_t steps = x.dim(1);
-  const int64_t width = x.dim(2);
-  const int64_t dim = width / heads_;
-  const Tensor qkv = qkv_(x).reshape({batch, steps, 3, heads_, dim});  // [B,T,3,H,D]
-  Tensor y;
+  const int64_t dim = config_.width / config_.heads;
+  AttentionOptions complete = options;
+  if (config_.relative_distance > 0) {
+    complete.relative = relative_;
+    complete.relative_center = config_.relative_distance;
+  }
+  const Tensor qkv = qkv_(x).reshape({batch, steps, 3, config_.heads, dim});  // [B,T,3,H,D]
+  AttentionResult result;                                                     // y: [B,T,H,D]
   if (cache == nullptr) {
-    y = attention_qkv(qkv, options).y;  // [B,T,H,D]
+    result = attention_qkv(qkv, complete);
   } else {
     check(options.causal, "[attention] a cache needs causal attention");
-    AttentionOptions cached = options;
-    cached.position = cache->length;
+    complete.position = cache->length;
     cache->append(qkv);
-    y = attention_cached(qkv, cache->k, cache->v, cached).y;  // [B,T,H,D]
+    result = attention_cached(qkv, cache->k, cache->v, complete);
   }
-  return out_(y.reshape({batch, steps, width}));  // [B,T,C]
+  if (weights != nullptr) {
+    *weights = result.weights;
+  }
+  return out_(result.y.reshape({batch, steps, config_.width}));  // [B,T,C]
 }
 
 CrossAttention::CrossAttention(const Scope& s, int64_t width, int64_t heads)
@@ -86,15 +121,21 @@ CrossAttention::CrossAttention(const Scope& s, int64_t width, int64_t heads)
   head_dim(width, heads);
 }
 
-Tensor CrossAttention::operator()(const Tensor& x, const Tensor& memory,
-                                  const AttentionOptions& options) const {
+Tensor CrossAttention::project(const Tensor& memory) const {
+  const int64_t dim = memory.dim(2) / heads_;
+  return kv_(memory).reshape({memory.dim(0), memory.dim(1), 2, heads_, dim});  // [B,Tk,2,H,D]
+}
+
+Tensor CrossAttention::operator()(const Tensor& x, const Tensor& kv,
+                                  const AttentionOptions& options, Tensor* weights) const {
   const int64_t batch = x.dim(0);
   const int64_t width = x.dim(2);
-  const int64_t dim = width / heads_;
-  const Tensor q = q_(x).reshape({batch, x.dim(1), heads_, dim});                 // [B,Tq,H,D]
-  const Tensor kv = kv_(memory).reshape({batch, memory.dim(1), 2, heads_, dim});  // [B,Tk,2,H,D]
-  const Tensor y = attention_kv(q, kv, options).y;                                // [B,Tq,H,D]
-  return out_(y.reshape({batch, x.dim(1), width}));                               // [B,Tq,C]
+  const Tensor q = q_(x).reshape({batch, x.dim(1), heads_, width / heads_});  // [B,Tq,H,D]
+  const AttentionResult result = attention_kv(q, kv, options);                // y: [B,Tq,H,D]
+  if (weights != nullptr) {
+    *weights = result.weights;
+  }
+  return out_(result.y.reshape({batch, x.dim(1), width}));  // [B,Tq,C]
 }
 
 }  // namespace heed

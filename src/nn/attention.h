@@ -1,6 +1,8 @@
 // Multi-head attention (Vaswani et al. 2017) with its projections, and the cache for decoding.
 #pragma once
 
+#include <span>
+
 #include "nn/layers.h"
 #include "ops/attention.h"
 
@@ -8,33 +10,48 @@ namespace heed {
 
 // Keys and values of the positions decoded so far.
 struct KvCache {
-  Tensor k, v;         // [B, capacity, H, D]
+  Tensor k, v;         // [R, capacity, H, D]
   int64_t length = 0;  // positions filled
 
-  // Takes the keys and values out of qkv [B,T,3,H,D]; the capacity doubles when it is used up.
+  // Takes the keys and values out of qkv [R,T,3,H,D]; the capacity doubles when it is used up.
   void append(const Tensor& qkv);
+  // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
+  void select(std::span<const int64_t> rows);
+};
+
+struct SelfAttentionConfig {
+  int64_t width = 512;
+  int64_t heads = 8;
+  // Relative positions (Shaw et al. 2018): distances up to this far are told apart; 0: none.
+  int64_t relative_distance = 0;
+  bool relative_future = false;  // also to the right: for attention that is not causal
 };
 
 class SelfAttention {
  public:
-  SelfAttention(const Scope& s, int64_t width, int64_t heads);
+  SelfAttention(const Scope& s, const SelfAttentionConfig& config);
 
-  // x [B,T,C] -> [B,T,C]. With a cache x continues it.
-  Tensor operator()(const Tensor& x, const AttentionOptions& options,
-                    KvCache* cache = nullptr) const;
+  // x [B,T,C] -> [B,T,C]. With a cache x continues it. The weights, if asked for by the options,
+  // come out in *weights.
+  Tensor operator()(const Tensor& x, const AttentionOptions& options, KvCache* cache = nullptr,
+                    Tensor* weights = nullptr) const;
 
  private:
-  int64_t heads_;
+  SelfAttentionConfig config_;
   Linear qkv_;
   Linear out_;
+  Parameter relative_;  // [R,D], shared by the heads
 };
 
 class CrossAttention {
  public:
   CrossAttention(const Scope& s, int64_t width, int64_t heads);
 
-  // x [B,Tq,C] attends to memory [B,Tk,C].
-  Tensor operator()(const Tensor& x, const Tensor& memory, const AttentionOptions& options) const;
+  // The memory's keys and values: [B,Tk,C] -> [B,Tk,2,H,D]. Constant while decoding.
+  Tensor project(const Tensor& memory) const;
+  // x [B,Tq,C] attends to what project() gave.
+  Tensor operator()(const Tensor& x, const Tensor& kv, const AttentionOptions& options,
+                    Tensor* weights = nullptr) const;
 
  private:
   int64_t heads_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "nn/module.h"
+#include "ops/elementwise.h"
 #include "ops/embedding.h"
 #include "ops/feed_forward.h"
 #include "ops/linear.h"
@@ -38,7 +39,9 @@ class Embedding {
   }
   int64_t width() const { return weight_.tensor().dim(1); }
   // The same matrix as output projection: logits over the vocabulary.
-  Tensor logits(const Tensor& x) const { return linear(x, weight_, Tensor()); }  // [..., V]
+  Tensor logits(const Tensor& x, const Tensor& bias = Tensor()) const {
+    return linear(x, weight_, bias);  // [..., V]
+  }
 
  private:
   Parameter weight_;
@@ -60,13 +63,18 @@ class LayerNorm {
 
   Tensor operator()(const Tensor& x) const { return layer_norm(x, gamma_, beta_, epsilon_); }
 
-  // norm(x + dropout(branch)); the stream goes on with the sum.
-  Tensor operator()(Residual& stream, float dropout = 0.0F) const {
+  // norm(x + dropout(branch)); the stream goes on with the sum. Without residual connections the
+  // branch alone goes on: norm(dropout(branch)).
+  Tensor operator()(Residual& stream, float p = 0.0F, bool residual = true) const {
     if (!stream.branch.defined()) {
       return (*this)(stream.x);
     }
-    ResidualNorm result = residual_norm(stream.x, stream.branch, gamma_, beta_,
-                                        {.epsilon = epsilon_, .dropout = dropout});
+    if (!residual) {
+      stream = {dropout(stream.branch, p), Tensor()};
+      return (*this)(stream.x);
+    }
+    ResidualNorm result =
+        residual_norm(stream.x, stream.branch, gamma_, beta_, {.epsilon = epsilon_, .dropout = p});
     stream = {std::move(result.sum), Tensor()};
     return result.normed;  // [..., C]
   }

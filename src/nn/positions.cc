@@ -1,22 +1,73 @@
 #include "nn/positions.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
 
 namespace heed {
+namespace {
 
-Tensor sinusoidal_positions(int64_t length, int64_t width, DType dtype) {
-  const Tensor table = Tensor::empty({length, width});
-  float* value = table.data<float>();
-  for (int64_t t = 0; t < length; ++t) {
-    for (int64_t c = 0; c < width; ++c) {
-      const int64_t pair = c / 2 * 2;  // sine and cosine share a rate
-      const double rate =
-          std::pow(10000.0, -static_cast<double>(pair) / static_cast<double>(width));
-      const double angle = static_cast<double>(t) * rate;
-      value[t * width + c] = static_cast<float>(c % 2 == 0 ? std::sin(angle) : std::cos(angle));
+constexpr int64_t kTable = 1024;  // positions computed ahead
+constexpr double kSlowest = 10000.0;
+constexpr float kInitDeviation = 0.02F;
+
+Sinusoids layout_of(const std::string& kind) {
+  return kind == "sinusoidal_halves" ? Sinusoids::halves : Sinusoids::interleaved;
+}
+
+}  // namespace
+
+Tensor sinusoidal_positions(int64_t length, int64_t width, Sinusoids layout, int64_t first) {
+  const bool halves = layout == Sinusoids::halves;
+  const int64_t pairs = width / 2;
+  const double last = halves ? static_cast<double>(std::max<int64_t>(pairs - 1, 1))
+                             : static_cast<double>(width) / 2;
+  Tensor table = Tensor::zeros({length, width});
+  for (int64_t c = 0; c < width; ++c) {
+    const int64_t pair = halves ? c % std::max<int64_t>(pairs, 1) : c / 2;
+    const bool sine = halves ? c < pairs : c % 2 == 0;
+    if (halves && c >= 2 * pairs) {
+      continue;  // an odd column out stays zero
+    }
+    const double rate = std::pow(kSlowest, -static_cast<double>(pair) / last);
+    for (int64_t t = 0; t < length; ++t) {
+      const double angle = static_cast<double>(first + t) * rate;
+      table.data<float>()[t * width + c] =
+          static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
     }
   }
-  return table.to(dtype);
+  return table;
+}
+
+Positions::Positions(const Scope& s, const PositionsConfig& config) : config_(config) {
+  if (config.kind == "learned") {
+    learned_.emplace(s, config.longest, config.width, Init::normal(kInitDeviation));
+  } else if (config.kind != "none") {
+    table_ = sinusoidal_positions(kTable, config.width, layout_of(config.kind), config.first);
+  }
+}
+
+Tensor Positions::signals(int64_t past, int64_t length) const {
+  if (learned_) {
+    check(past + length <= config_.longest,
+          "[positions] a sequence of {} tokens, expected at most {}: the positions are learned",
+          past + length, config_.longest);
+    std::vector<int32_t> places(static_cast<size_t>(length));
+    std::iota(places.begin(), places.end(), static_cast<int32_t>(past));
+    return (*learned_)(Tensor::from_ints(places, {length}));  // [T,C]
+  }
+  if (past + length <= kTable) {
+    return table_.rows(past, past + length);  // [T,C]
+  }
+  return sinusoidal_positions(length, config_.width, layout_of(config_.kind), config_.first + past);
+}
+
+Tensor Positions::operator()(const Tensor& x, int64_t past) const {
+  return config_.kind == "none" ? x : add(x, signals(past, x.dim(1)));  // [B,T,C]
 }
 
 }  // namespace heed

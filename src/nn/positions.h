@@ -1,11 +1,44 @@
-// Where a token stands: the timing signals of the paper.
+// Where a token stands. Attention alone does not see order; these signals, added to the embeddings,
+// let it. Relative positions live inside attention instead (nn/attention.h).
 #pragma once
 
-#include "tensor/tensor.h"
+#include <optional>
+#include <string>
+
+#include "nn/layers.h"
 
 namespace heed {
 
-// [length, width]: sin(t / 10000^(2i/width)) in the even columns 2i, cos in the odd ones.
-Tensor sinusoidal_positions(int64_t length, int64_t width, DType dtype);
+// How the sinusoids are laid out over the columns; rates fall geometrically from 1 to 1/10000.
+enum class Sinusoids {
+  interleaved,  // the paper: sin(t / 10000^(2i/width)) in the even columns 2i, cos in the odd ones
+  halves,       // tensor2tensor: all sines, then all cosines; the last rate is exactly 1/10000
+};
+
+// [length, width] in f32: the signals of positions first, first + 1, ...
+Tensor sinusoidal_positions(int64_t length, int64_t width,
+                            Sinusoids layout = Sinusoids::interleaved, int64_t first = 0);
+
+struct PositionsConfig {
+  std::string kind = "sinusoidal";  // sinusoidal, sinusoidal_halves, learned or none
+  int64_t width = 512;
+  int64_t longest = 1024;  // of learned positions
+  int64_t first = 0;       // number of the first position
+};
+
+class Positions {
+ public:
+  Positions(const Scope& s, const PositionsConfig& config);
+
+  // x [B,T,C] whose first column stands at position `past`, with the signals added.
+  Tensor operator()(const Tensor& x, int64_t past = 0) const;
+
+ private:
+  Tensor signals(int64_t past, int64_t length) const;  // [length, C]
+
+  PositionsConfig config_;
+  std::optional<Embedding> learned_;
+  Tensor table_;  // f32 [kTable, C], of sinusoids
+};
 
 }  // namespace heed

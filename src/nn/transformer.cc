@@ -7,7 +7,10 @@ namespace heed {
 TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
     : config_(config),
       norm1_(s / "norm1", config.width, config.epsilon),
-      self_attention_(s / "self_attention", config.width, config.heads),
+      self_attention_(s / "self_attention", {.width = config.width,
+                                             .heads = config.heads,
+                                             .relative_distance = config.relative_distance,
+                                             .relative_future = config.relative_future}),
       norm3_(s / "norm3", config.width, config.epsilon),
       feed_forward_(s / "feed_forward", config.width, config.hidden, config.activation,
                     config.hidden_dropout) {
@@ -27,28 +30,44 @@ Residual TransformerLayer::operator()(Residual stream, LayerContext context) con
                           : post_norm(std::move(stream), context);
 }
 
+Tensor TransformerLayer::self_attention(const Tensor& x, const LayerContext& context) const {
+  return self_attention_(x, context.self, context.cache, context.self_weights);  // [B,T,C]
+}
+
+// Hypotheses about one source are queries of one attention: the memory is not repeated for them.
+Tensor TransformerLayer::cross_attention(const Tensor& x, const LayerContext& context) const {
+  if (context.beam == 1) {
+    return (*cross_attention_)(x, context.memory, context.cross, context.cross_weights);
+  }
+  const Tensor rows = x.reshape({x.dim(0) / context.beam, context.beam, x.dim(2)});  // [B,K,C]
+  return (*cross_attention_)(rows, context.memory, context.cross, context.cross_weights)
+      .reshape(x.shape());  // [R,1,C]
+}
+
+Tensor TransformerLayer::normed(const LayerNorm& norm, Residual& stream) const {
+  return norm(stream, config_.dropout, config_.residual);
+}
+
 // x + f(norm(x))
 Residual TransformerLayer::pre_norm(Residual stream, const LayerContext& context) const {
-  const float p = config_.dropout;
-  stream.branch = self_attention_(norm1_(stream, p), context.self, context.cache);  // [B,T,C]
+  stream.branch = self_attention(normed(norm1_, stream), context);  // [B,T,C]
   if (config_.cross) {
-    stream.branch = (*cross_attention_)((*norm2_)(stream, p), context.memory, context.cross);
+    stream.branch = cross_attention(normed(*norm2_, stream), context);  // [B,T,C]
   }
-  stream.branch = feed_forward_(norm3_(stream, p));  // [B,T,C]
+  stream.branch = feed_forward_(normed(norm3_, stream));  // [B,T,C]
   return stream;
 }
 
 // norm(x + f(x))
 Residual TransformerLayer::post_norm(Residual stream, const LayerContext& context) const {
   check(!stream.branch.defined(), "[transformer layer] post-norm got a stream with a branch");
-  const float p = config_.dropout;
   const auto add_and_norm = [&](const LayerNorm& norm, Tensor branch) {
     stream.branch = std::move(branch);
-    stream = {norm(stream, p), Tensor()};  // [B,T,C]
+    stream = {normed(norm, stream), Tensor()};  // [B,T,C]
   };
-  add_and_norm(norm1_, self_attention_(stream.x, context.self, context.cache));
+  add_and_norm(norm1_, self_attention(stream.x, context));
   if (config_.cross) {
-    add_and_norm(*norm2_, (*cross_attention_)(stream.x, context.memory, context.cross));
+    add_and_norm(*norm2_, cross_attention(stream.x, context));
   }
   add_and_norm(norm3_, feed_forward_(stream.x));
   return stream;

@@ -17,16 +17,23 @@ struct LayerConfig {
   float attention_dropout = 0.0F;  // of the attention weights
   float hidden_dropout = 0.0F;     // inside the feed-forward network
   bool pre_norm = false;
-  bool cross = false;  // has attention to a memory
+  bool cross = false;             // has attention to a memory
+  bool residual = true;           // false: branches replace the stream instead of adding to it
+  int64_t relative_distance = 0;  // see SelfAttentionConfig
+  bool relative_future = false;
   float epsilon = 1e-5F;
 };
 
 // What a layer looks at besides its input.
 struct LayerContext {
   AttentionOptions self = {};   // causal, lengths, window ... of the self-attention
-  Tensor memory = {};           // [B,Tk,C]: the encoder's output
+  Tensor memory = {};           // [B,Tk,2,H,D]: the encoder's output, as project_memory() gives it
   AttentionOptions cross = {};  // lengths of the memory ...
   KvCache* cache = nullptr;
+  Tensor* self_weights = nullptr;  // where weights go that the options ask for
+  Tensor* cross_weights = nullptr;
+  // Rows of x for each row of the memory, side by side: hypotheses about one source.
+  int64_t beam = 1;
 };
 
 class TransformerLayer {
@@ -35,10 +42,15 @@ class TransformerLayer {
 
   // The stream's pending branch is added by the first norm. Post-norm leaves none pending.
   Residual operator()(Residual stream, LayerContext context) const;
+  // Keys and values of the encoder's output for this layer: [B,Tk,C] -> [B,Tk,2,H,D].
+  Tensor project_memory(const Tensor& memory) const { return cross_attention_->project(memory); }
 
  private:
   Residual pre_norm(Residual stream, const LayerContext& context) const;
   Residual post_norm(Residual stream, const LayerContext& context) const;
+  Tensor self_attention(const Tensor& x, const LayerContext& context) const;
+  Tensor cross_attention(const Tensor& x, const LayerContext& context) const;
+  Tensor normed(const LayerNorm& norm, Residual& stream) const;
 
   LayerConfig config_;
   LayerNorm norm1_;

@@ -1,35 +1,95 @@
-// Optimizers over the flat store: one loop over all parameters.
+// Optimizers over the flat store: Adam, AdamW, Adafactor, SM3 and SGD behind one interface.
+//
+// Each updates the f32 master and writes the bf16 copy in the same pass. The learning rate comes
+// with every step (train/schedule.h); clipping comes as a factor on the gradients.
+//
+// An optimizer keeps a reference to its store, which must outlive it, and owns its state. Steps do
+// not allocate once the first has run, and give the same bits for any number of threads. Not thread
+// safe.
 #pragma once
 
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
 #include "nn/module.h"
 
 namespace heed {
 
-struct AdamOptions {
-  float learning_rate = 1e-4F;
+struct OptimizerConfig {
+  std::string kind = "adam";
   float beta1 = 0.9F;
   float beta2 = 0.98F;
   float epsilon = 1e-8F;
   float weight_decay = 0.0F;
-  bool decoupled = false;  // AdamW
+  bool decay_vectors = false;
+  float momentum = 0.0F;
+  bool nesterov = false;
+  bool parameter_scale = false;
+  bool relative_step = false;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("kind", kind, "the optimizer; adafactor, and sm3 with beta1 = 0, keep next to no state",
+      {.choices = {"adam", "adamw", "adafactor", "sm3", "sgd"}});
+    v("beta1", beta1, "adam, adamw: decay of the mean gradient; sm3: of the mean update, 0: none",
+      {.least = 0, .most = kMostDecay});
+    v("beta2", beta2, "adam, adamw: decay of the mean squared gradient",
+      {.least = 0, .most = kMostDecay});
+    v("epsilon", epsilon, "adam, adamw: added to the divisor", {.least = 1e-20, .most = 1});
+    v("weight_decay", weight_decay,
+      "adam, sgd: times the weight, added to its gradient; others: times the learning rate, the "
+      "share of the weight taken off each step",
+      {.least = 0, .most = 1});
+    v("decay_vectors", decay_vectors,
+      "weight_decay is for biases and norms too, not only matrices");
+    v("momentum", momentum, "sgd: decay of the summed gradient; adafactor: of the mean update",
+      {.least = 0, .most = kMostDecay});
+    v("nesterov", nesterov, "sgd: look ahead by one step of the momentum");
+    v("parameter_scale", parameter_scale,
+      "adafactor: the learning rate is relative to each parameter's root mean square");
+    v("relative_step", relative_step,
+      "adafactor: the paper's own rate, min(0.01, 1 / sqrt(step)), instead of the schedule's");
+  }
+
+  static constexpr double kMostDecay = 0.99999;  // 1 would never let anything in
 };
 
-// Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019). Updates the f32 master and
-// writes the bf16 copy in the same pass.
-class Adam {
- public:
-  Adam(ParameterStore& store, const AdamOptions& options);
+// A tensor that a checkpoint saves and restores.
+struct StateTensor {
+  std::string name;  // "m/decoder.0.norm.weight"
+  Tensor tensor;     // a view of the live one
+};
 
-  // Takes the store's gradients, scaled by grad_scale (for clipping).
-  void step(float grad_scale = 1.0F);
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  // Takes the store's gradients, times grad_scale.
+  void step(float learning_rate, float grad_scale = 1.0F);
+
+  // Besides the number of steps, all that the next step depends on; in the order of the parameters.
+  virtual std::vector<StateTensor> state() const = 0;
+  size_t state_bytes() const;
   int64_t steps() const { return steps_; }
+  void set_steps(int64_t steps);
+
+ protected:
+  explicit Optimizer(ParameterStore& store) : store_(store) {}
+  ParameterStore& store() const { return store_; }
 
  private:
+  virtual void update(float learning_rate, float grad_scale) = 0;  // steps() counts this one
+
   ParameterStore& store_;
-  AdamOptions options_;
-  Tensor m_, v_;
   int64_t steps_ = 0;
 };
+
+// The store must be allocated for training.
+std::unique_ptr<Optimizer> make_optimizer(ParameterStore& store, const OptimizerConfig& config);
 
 // Euclidean norm of all gradients.
 double gradient_norm(ParameterStore& store);

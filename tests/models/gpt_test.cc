@@ -56,7 +56,7 @@ TrainingRun train(DType dtype, int steps, float dropout) {
   ParameterStore store;
   const Gpt model(store.root(), config);
   store.allocate(dtype, 3);
-  Adam adam(store, {.learning_rate = 3e-3F});
+  const auto optimizer = make_optimizer(store, {});
   Tape tape(5);
   const std::vector<int32_t> ids = numbers(2 * 17);
   const Tensor input = tokens_of({ids.begin(), ids.begin() + 32}, {2, 16});
@@ -71,7 +71,7 @@ TrainingRun train(DType dtype, int steps, float dropout) {
       run.losses.push_back(loss.item());
       tape.backward(loss);
     }
-    adam.step();
+    optimizer->step(3e-3F);
   }
   run.weights = store.values().to_vector();
   return run;
@@ -100,7 +100,7 @@ TEST(Gpt, RefusesAStateOfAnotherBatch) {
   GptState state;
   model.step(tokens_of({1}, {1, 1}), state);
   EXPECT_THROW(model.step(tokens_of({1, 2}, {2, 1}), state), Error);
-  EXPECT_THROW(Adam(store, {}), Error);
+  EXPECT_THROW(make_optimizer(store, {}), Error);
 }
 
 TEST(Gpt, SaysWhenTheContextIsFull) {

@@ -17,8 +17,9 @@ TransformerConfig tiny(bool pre_norm, float dropout) {
           .encoder_layers = 2,
           .decoder_layers = 2,
           .dropout = dropout,
-          .pre_norm = pre_norm,
-          .positions = true};
+          .attention_dropout = dropout,
+          .hidden_dropout = dropout,
+          .pre_norm = pre_norm};
 }
 
 // Source tokens 2..19 at random; the decoder is shown START (1) and the shifted source.
@@ -44,7 +45,7 @@ TEST_P(TransformerTest, LearnsToCopy) {
   ParameterStore store;
   const Transformer model(store.root(), tiny(pre_norm, 0.0F));
   store.allocate(dtype, 2);
-  Adam adam(store, {.learning_rate = 3e-3F});
+  const auto optimizer = make_optimizer(store, {});
   Tape tape(1);
   float loss_value = 0;
   for (uint64_t step = 0; step < 300; ++step) {
@@ -58,7 +59,7 @@ TEST_P(TransformerTest, LearnsToCopy) {
       loss_value = loss.item();
       tape.backward(loss);
     }
-    adam.step(static_cast<float>(1.0 / std::max(1.0, gradient_norm(store))));
+    optimizer->step(3e-3F, static_cast<float>(1.0 / std::max(1.0, gradient_norm(store))));
   }
   EXPECT_LT(loss_value, 0.5F);  // guessing costs log(18) = 2.9
 }

@@ -69,7 +69,8 @@ Tensor pass(const Problem& problem, Tape& tape, Tensor* logits_copy) {
 }
 
 void dump_problem(const Problem& problem, Dump& dump) {
-  constexpr AdamOptions kAdam{.learning_rate = 1e-3F, .beta1 = 0.9F, .beta2 = 0.98F};
+  constexpr float kLearningRate = 1e-3F;
+  const OptimizerConfig adam{.beta1 = 0.9F, .beta2 = 0.98F};
   disturb_vectors(problem.store);
   for (const ParameterEntry& entry : problem.store.entries()) {
     dump.add("parameter/" + entry.name, entry.value);
@@ -81,20 +82,20 @@ void dump_problem(const Problem& problem, Dump& dump) {
   for (const ParameterEntry& entry : problem.store.entries()) {
     dump.add("gradient/" + entry.name, entry.slot.grad);
   }
-  Adam adam(problem.store, kAdam);
+  const auto optimizer = make_optimizer(problem.store, adam);
   std::vector<float> losses;
   for (int i = 0; i < kTrainingSteps; ++i) {
     losses.push_back(pass(problem, tape, nullptr).item());
-    adam.step();
+    optimizer->step(kLearningRate);
   }
   dump.add("losses", Tensor::from(losses, {kTrainingSteps}));
   dump.add("targets", problem.targets);
   dump.set("label_smoothing", problem.label_smoothing);
   dump.set("ignore", kIgnore);
-  dump.set("learning_rate", kAdam.learning_rate);
-  dump.set("beta1", kAdam.beta1);
-  dump.set("beta2", kAdam.beta2);
-  dump.set("epsilon", kAdam.epsilon);
+  dump.set("learning_rate", kLearningRate);
+  dump.set("beta1", adam.beta1);
+  dump.set("beta2", adam.beta2);
+  dump.set("epsilon", adam.epsilon);
   dump.finish();
 }
 
@@ -108,8 +109,9 @@ void dump_transformer(const std::string& folder, bool pre_norm) {
                                  .encoder_layers = 2,
                                  .decoder_layers = 2,
                                  .dropout = 0.0F,
-                                 .pre_norm = pre_norm,
-                                 .positions = true};
+                                 .attention_dropout = 0.0F,
+                                 .hidden_dropout = 0.0F,
+                                 .pre_norm = pre_norm};
   ParameterStore store;
   const Transformer model(store.root(), config);
   store.allocate(DType::f32, kSeed);

@@ -50,13 +50,13 @@ struct Trained {
                      .hidden = 128,
                      .encoder_layers = 2,
                      .decoder_layers = 2}};
-  std::optional<Adam> adam;
+  std::unique_ptr<Optimizer> optimizer;
   Tape tape{3};
   Tensor tokens;
 
   explicit Trained(DType dtype) {
     store.allocate(dtype, 1);
-    adam.emplace(store, AdamOptions{});
+    optimizer = make_optimizer(store, {});
     std::vector<int32_t> ids;
     for (int32_t i = 0; i < 8 * 12; ++i) {
       ids.push_back(i * 7 % 50);
@@ -71,7 +71,7 @@ struct Trained {
       const TapeScope scope(tape);
       tape.backward(cross_entropy(model.decode(tokens, model.encode(tokens)), tokens));
     }
-    adam->step();
+    optimizer->step(1e-4F);
   }
 };
 
