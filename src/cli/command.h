@@ -7,5 +7,6 @@
 namespace heed::cli {
 
 void add_bench(CLI::App& app);
+void add_train(CLI::App& app);
 
 }  // namespace heed::cli

@@ -20,9 +20,12 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.allow_extras();
   app.footer("`heed COMMAND --help` explains a command and gives examples.");
+  heed::cli::add_train(app);
   heed::cli::add_bench(app);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RuntimeError& error) {
+    return error.get_exit_code();
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version

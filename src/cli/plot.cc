@@ -53,7 +53,7 @@ std::string escape(const std::string& text) {
 
 // 1250 as "1250", 0.02 as "0.02".
 std::string number(double value) {
-  return value < 1000.0 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+  return std::abs(value) < 1000.0 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
 struct TextStyle {
@@ -93,22 +93,33 @@ std::string line(PlotPoint from, PlotPoint to, const char* colour, double width 
 struct Axis {
   double low, high;    // values
   double start, stop;  // pixels
+  bool linear = false;
 
   double operator()(double value) const {
+    if (linear) {
+      return start + (stop - start) * (value - low) / (high - low);
+    }
     return start + (stop - start) * std::log(value / low) / std::log(high / low);
+  }
+  std::vector<double> ticks() const {
+    return linear ? linear_ticks(low, high) : log_ticks(low, high);
   }
 };
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
-  double high = 0.0;
+  double high = -std::numeric_limits<double>::infinity();
 
   void cover(double value) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
   // A little air at both ends; also gives a single value an extent.
-  Axis axis(double start, double stop) const {
+  Axis axis(double start, double stop, bool linear) const {
+    if (linear) {
+      const double margin = high > low ? 0.04 * (high - low) : 1.0;
+      return {low - (low == 0.0 ? 0.0 : margin), high + margin, start, stop, true};
+    }
     const double air = std::max(std::pow(high / low, 0.05), 1.05);
     return {low / air, high * air, start, stop};
   }
@@ -123,7 +134,9 @@ void check_series(const PlotPanel& panel, const PlotSeries& series) {
   check(!series.points.empty(), "[plot] series \"{}\" of \"{}\" has no points", series.name,
         panel.title);
   for (const PlotPoint& p : series.points) {
-    check(std::isfinite(p.x) && std::isfinite(p.y) && p.x > 0.0 && p.y > 0.0,
+    check(std::isfinite(p.x) && std::isfinite(p.y), "[plot] series \"{}\" has the point ({}, {})",
+          series.name, p.x, p.y);
+    check(panel.linear || (p.x > 0.0 && p.y > 0.0),
           "[plot] series \"{}\" has the point ({}, {}), expected positive numbers on log axes",
           series.name, p.x, p.y);
   }
@@ -139,8 +152,8 @@ Axes axes_of(const PlotPanel& panel, double left) {
       y.cover(p.y);
     }
   }
-  return {x.axis(left + kLeft, left + kPanelWidth - kRight),
-          y.axis(kAxesTop + kAxesHeight, kAxesTop)};
+  return {x.axis(left + kLeft, left + kPanelWidth - kRight, panel.linear),
+          y.axis(kAxesTop + kAxesHeight, kAxesTop, panel.linear)};
 }
 
 std::string draw_axes(const PlotPanel& panel, const Axes& axes) {
@@ -148,13 +161,13 @@ std::string draw_axes(const PlotPanel& panel, const Axes& axes) {
   const double middle = (axes.x.start + axes.x.stop) / 2;
   std::string svg =
       text(middle, kAxesTop - 14, panel.title, {.size = 15, .anchor = "middle", .bold = true});
-  for (const double tick : log_ticks(axes.x.low, axes.x.high)) {
+  for (const double tick : axes.x.ticks()) {
     const double x = axes.x(tick);
     svg += line({x, bottom}, {x, axes.y.stop}, kGrid);
     svg += line({x, bottom}, {x, bottom + 5}, kQuiet);
     svg += text(x, bottom + 21, number(tick), {.size = 13, .anchor = "middle", .colour = kQuiet});
   }
-  for (const double tick : log_ticks(axes.y.low, axes.y.high)) {
+  for (const double tick : axes.y.ticks()) {
     const double y = axes.y(tick);
     svg += line({axes.x.start, y}, {axes.x.stop, y}, kGrid);
     svg += line({axes.x.start - 5, y}, {axes.x.start, y}, kQuiet);
@@ -196,7 +209,8 @@ std::string draw_series(const PlotSeries& series, const Axes& axes, size_t style
       "stroke-linejoin=\"round\"{}/>\n",
       path, kColours[style % kColours.size()], series.dashed ? "1.6" : "2.4",
       series.dashed ? " stroke-dasharray=\"6 5\"" : "");
-  if (!series.dashed) {
+  constexpr size_t kDense = 40;  // points that would only blot out their line
+  if (!series.dashed && series.points.size() <= kDense) {
     for (const PlotPoint& p : series.points) {
       svg += draw_point(axes(p), style);
     }
@@ -315,6 +329,22 @@ std::vector<double> log_ticks(double low, double high) {
     }
   }
   return all.size() > kMany ? decades : all;
+}
+
+std::vector<double> linear_ticks(double low, double high) {
+  check(low < high && std::isfinite(low) && std::isfinite(high), "[plot] no ticks from {} to {}",
+        low, high);
+  constexpr double kMost = 10.0;
+  const double least = (high - low) / kMost;
+  double step = std::pow(10.0, std::floor(std::log10(least)));
+  for (const double factor : {2.0, 2.5, 2.0}) {  // 1, 2, 5, 10
+    step *= step < least * (1.0 - 1e-9) ? factor : 1.0;
+  }
+  std::vector<double> ticks;
+  for (double k = std::ceil(low / step - 1e-9); k * step <= high * (1.0 + 1e-12); ++k) {
+    ticks.push_back(k * step);
+  }
+  return ticks;
 }
 
 std::vector<Crossing> find_crossings(std::span<const PlotPoint> a, std::span<const PlotPoint> b) {

@@ -1,4 +1,5 @@
-// Line plots on log-log axes as one self-contained SVG file, and where two measured curves cross.
+// Line plots, on log-log or linear axes, as one self-contained SVG file, and where two measured
+// curves cross.
 //
 // Lines differ in colour (safe for the colour-blind) and in the shape of their points, and the
 // background is opaque, so a plot reads in print and on pages of either theme.
@@ -26,6 +27,7 @@ struct PlotPanel {
   std::string title;
   std::string x_label;
   std::string y_label;
+  bool linear = false;  // both axes; else both logarithmic
   std::vector<PlotSeries> series;
   std::vector<PlotPoint> marks;    // ringed, with their x beside them
   std::vector<std::string> notes;  // lines of text under the panel
@@ -38,11 +40,14 @@ struct Plot {
   std::vector<PlotPanel> panels;
 };
 
-// Panels side by side. Throws Error on an empty series and on a coordinate that has no logarithm.
+// Panels side by side. Throws Error on an empty series and on a coordinate that has no place on its
+// axis.
 std::string render_svg(const Plot& plot);
 
 // Positions 1, 2, 5, 10, ... inside [low, high], or powers of ten alone when those are many.
 std::vector<double> log_ticks(double low, double high);
+// Round positions, 1, 2 or 5 times a power of ten apart, at most ten of them.
+std::vector<double> linear_ticks(double low, double high);
 
 // Where curve a crosses curve b, by straight lines on log-log axes; both have the same, rising x.
 // Curves that touch without changing sides do not cross.

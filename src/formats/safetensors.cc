@@ -21,7 +21,8 @@ static_assert(std::endian::native == std::endian::little, "files are little-endi
 using Json = nlohmann::json;
 
 constexpr size_t kLengthBytes = 8;
-constexpr uint64_t kMaxHeader = 100'000'000;  // the limit of the reference implementation
+constexpr uint64_t kMaxHeader = 100'000'000;     // the limit of the reference implementation
+constexpr int64_t kMaxBytes = int64_t{1} << 56;  // more than any memory, and what Shape can hold
 constexpr const char* kMetadata = "__metadata__";
 
 // Bytes of one element; 0 for an unknown dtype.
@@ -108,8 +109,9 @@ class EntryReader {
       const auto dimension = static_cast<int64_t>(number(value, "dimension"));
       entry_.shape.push_back(dimension);
       empty = empty || dimension == 0;
-      check(!__builtin_mul_overflow(extent, std::max<int64_t>(dimension, 1), &extent),
-            "{} has a shape of more than 2^63-1 bytes", place_);
+      check(!__builtin_mul_overflow(extent, std::max<int64_t>(dimension, 1), &extent) &&
+                extent <= kMaxBytes,
+            "{} has a shape of more than 2^56 bytes", place_);
     }
     expected_bytes_ = empty ? 0 : static_cast<uint64_t>(extent);
   }
@@ -144,13 +146,13 @@ class HeaderGuard {
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     using Event = Json::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
-      check(depth <= kDeepest, "[safetensors] {}: the header is nested deeper than {} levels",
-            file_, kDeepest + 1);
-      if (depth == 1) {
+      check(depth <= (event == Event::object_start ? kTensorDepth : kListDepth),
+            "[safetensors] {}: the header is nested deeper than the format allows", file_);
+      if (depth == kTensorDepth) {
         inner_.clear();
       }
     } else if (event == Event::key) {
-      auto& keys = depth == 1 ? outer_ : inner_;
+      auto& keys = depth == kTensorDepth ? outer_ : inner_;
       const auto& key = parsed.get_ref<const std::string&>();
       check(keys.insert(key).second, "[safetensors] {}: the header has '{}' twice", file_, key);
     }
@@ -158,7 +160,8 @@ class HeaderGuard {
   }
 
  private:
-  static constexpr int kDeepest = 2;  // the list in a tensor's description
+  static constexpr int kTensorDepth = 1;
+  static constexpr int kListDepth = 2;
   const std::string& file_;
   std::unordered_set<std::string> outer_;
   std::unordered_set<std::string> inner_;
@@ -271,6 +274,7 @@ std::string header_of(const std::filesystem::path& path, std::span<const NamedTe
   std::vector<std::string> items;
   if (!metadata.empty()) {
     std::vector<std::string> pairs;
+    pairs.reserve(metadata.size());
     for (const auto& [key, value] : metadata) {
       pairs.push_back(quoted(key, path) + ":" + quoted(value, path));
     }

@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "kernels/adam.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 
 #include "base/parallel.h"
 #include "base/scratch.h"
+#include "kernels/each_vector-inl.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -60,31 +60,6 @@ struct SgdStep {
   FloatVec rate, momentum, decay, grad_scale;
   bool nesterov;
 };
-
-// Ahead of the loop by this many elements, prefetching makes four streams as fast as one. Stores
-// around the caches do not pay: what is written was read just before.
-constexpr int64_t kAhead = 256;
-
-HWY_INLINE FloatVec fetch(const float* p) {
-  hwy::Prefetch(p + kAhead);
-  return load(p);
-}
-
-// body(load, store, i) with whole vectors, and once more with the tail's loads and stores.
-template <typename Body>
-HWY_INLINE void each_vector(int64_t begin, int64_t end, const Body& body) {
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(FloatTag()));
-  int64_t i = begin;
-  for (; i + lanes <= end; i += lanes) {
-    body(
-        fetch, [](FloatVec v, auto* p) { store(v, p); }, i);
-  }
-  if (i < end) {
-    const size_t n = static_cast<size_t>(end - i);
-    body([n](const float* p) { return load_n(p, n); },
-         [n](FloatVec v, auto* p) { store_n(v, p, n); }, i);
-  }
-}
 
 void adam_range(const kernels::Adam& args, int64_t begin, int64_t end) {
   const AdamStep step(args);

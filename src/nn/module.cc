@@ -16,21 +16,20 @@ namespace {
 // Parameters start on cache lines, so flat loops and matrix kernels see aligned data.
 constexpr int64_t kAlignElements = 32;
 
-void initialise(const ParameterEntry& entry, uint64_t seed) {
-  float* value = entry.value.data<float>();
+void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> value) {
   const RandomStream stream{seed, stream_of(entry.name)};
-  parallel_for(entry.value.size(), kParallelGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const auto index = static_cast<uint64_t>(i);
+  const auto count = static_cast<int64_t>(value.size());
+  parallel_for(count, kParallelGrain, [&](int64_t begin, int64_t end) {
+    for (auto index = static_cast<uint64_t>(begin); index < static_cast<uint64_t>(end); ++index) {
       switch (entry.init.kind) {
         case Init::Kind::constant:
-          value[i] = entry.init.value;
+          value[index] = entry.init.value;
           break;
         case Init::Kind::normal:
-          value[i] = entry.init.value * stream.normal(index);
+          value[index] = entry.init.value * stream.normal(index);
           break;
         case Init::Kind::uniform:
-          value[i] = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
+          value[index] = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
           break;
       }
     }
@@ -101,11 +100,11 @@ void ParameterStore::lay_out_for_training(DType compute) {
   }
 }
 
-void ParameterStore::lay_out_for_inference(DType compute, uint64_t seed) {
+void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill) {
   frozen_ = true;
   for (ParameterEntry& entry : entries_) {
     entry.value = Tensor::empty(entry.shape);
-    initialise(entry, seed);
+    fill(entry, entry.value.span<float>());
     if (entry.shape.rank() >= 2) {
       entry.value = entry.value.to(compute);
       kernels::freeze_weights(entry.value.raw(), entry.value.bytes());
@@ -114,18 +113,30 @@ void ParameterStore::lay_out_for_inference(DType compute, uint64_t seed) {
   }
 }
 
-void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
+void ParameterStore::start_allocation(DType compute) {
   check(!allocated_, "[parameters] allocated already");
   check(compute == DType::f32 || compute == DType::bf16,
         "[parameters] compute dtype is {}, expected f32 or bf16", name_of(compute));
   allocated_ = true;
+}
+
+void ParameterStore::allocate(DType compute, const Fill& fill) {
+  start_allocation(compute);
+  lay_out_for_inference(compute, fill);
+}
+
+void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
+  const Fill random = [&](const ParameterEntry& entry, std::span<float> value) {
+    initialise(entry, seed, value);
+  };
   if (use == Use::inference) {
-    lay_out_for_inference(compute, seed);
+    allocate(compute, random);
     return;
   }
+  start_allocation(compute);
   lay_out_for_training(compute);
   for (const ParameterEntry& entry : entries_) {
-    initialise(entry, seed);
+    random(entry, entry.value.span<float>());
   }
   refresh_narrow();
 }

@@ -17,6 +17,8 @@
 
 #include <cmath>
 #include <deque>
+#include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -91,6 +93,9 @@ class ParameterStore {
   // frozen, so that matrix products pack them once.
   enum class Use { training, inference };
   void allocate(DType compute, uint64_t seed, Use use = Use::training);
+  // For inference with values from elsewhere: fill(entry, values) writes each parameter's.
+  using Fill = std::function<void(const ParameterEntry&, std::span<float>)>;
+  void allocate(DType compute, const Fill& fill);
   bool allocated() const { return allocated_; }
 
   const std::deque<ParameterEntry>& entries() const { return entries_; }
@@ -111,8 +116,9 @@ class ParameterStore {
   void refresh_narrow();
 
  private:
+  void start_allocation(DType compute);
   void lay_out_for_training(DType compute);
-  void lay_out_for_inference(DType compute, uint64_t seed);
+  void lay_out_for_inference(DType compute, const Fill& fill);
 
   std::deque<ParameterEntry> entries_;
   Tensor values_, gradients_, narrow_;

@@ -51,6 +51,10 @@ class Tensor {
     assert(dtype_ == dtype_of<T>);
     return static_cast<T*>(data_);
   }
+  template <typename T>
+  std::span<T> span() const {
+    return {data<T>(), static_cast<size_t>(size())};
+  }
 
   // The same elements under another shape of the same size; the gradient is shared too.
   Tensor reshape(const Shape& shape) const;

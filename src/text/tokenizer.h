@@ -1,7 +1,8 @@
 // Text to numbers and back: what every vocabulary can do.
 //
 // encode() never adds START or END; whoever builds a batch does. Every text has ids (at worst
-// UNK), and every sequence of ids has a text: special ids vanish in decode(), except UNK.
+// UNK), and every sequence of ids has a text: special ids vanish in decode(), except UNK. An id
+// out of range is an Error.
 // Tokenizers are immutable once made; all their const functions may be called from any thread.
 #pragma once
 
@@ -16,7 +17,8 @@
 
 namespace heed {
 
-// Ids of the special tokens. Vocabularies trained here use these; imported ones have their own.
+// Ids of the special tokens. Vocabularies trained here use these; imported ones have their own, or
+// -1 for one they lack. UNK is always there.
 struct SpecialIds {
   int32_t pad = 0;
   int32_t start = 1;
@@ -46,8 +48,9 @@ class Tokenizer {
   virtual std::string serialize() const = 0;
 };
 
-// From a SentencePiece model (*.model) or a vocabulary written by serialize() (*.json). Errors
-// name the file and what is wrong with it.
+// From a SentencePiece model (*.model), a vocabulary written by serialize() (*.json), or a list of
+// one token a line for text that is tokenised already (*.txt). Errors name the file and what is
+// wrong with it.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::filesystem::path& file);
 
 struct TokenizerTraining {
@@ -56,7 +59,8 @@ struct TokenizerTraining {
   float character_coverage = 1.0F;  // unigram and bpe: share of the characters that get a piece
   int32_t least_count = 1;          // word and char: rarer ones become UNK
   bool byte_fallback = false;       // unigram and bpe: unknown characters as bytes, never UNK
-  bool lower_case = false;          // text is lower-cased before it is looked at
+  // Text is lower-cased before it is looked at; unigram and bpe fold it, so "ß" becomes "ss".
+  bool lower_case = false;
 };
 // The same lines give the same tokenizer. Of a corpus too large for memory a sample is enough.
 std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,

@@ -1,9 +1,13 @@
 #include "train/optimizer.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/error.h"
+#include "kernels/adafactor.h"
 #include "kernels/adam.h"
+#include "kernels/sm3.h"
 
 namespace heed {
 namespace {
@@ -137,6 +141,143 @@ class Sgd final : public Optimizer {
   Tensor m_;  // undefined without momentum
 };
 
+// A parameter as a matrix of rows by all the rest; a vector is one row.
+struct Matrix {
+  const ParameterEntry* entry;
+  int64_t rows;
+  int64_t columns;
+  float weight_decay;
+  float* row;     // into one array for all parameters
+  float* column;  // likewise
+};
+
+// What Adafactor and SM3 share: a number for each row and each column instead of each weight, and
+// the first moment only if asked for.
+class Factored : public Optimizer {
+ public:
+  std::vector<StateTensor> state() const override {
+    std::vector<StateTensor> result;
+    int64_t row = 0;
+    int64_t column = 0;
+    for (const Matrix& matrix : matrices_) {
+      const std::string& name = matrix.entry->name;
+      result.push_back({"row/" + name, rows_.rows(row, row + matrix.rows)});
+      result.push_back({"column/" + name, columns_.rows(column, column + matrix.columns)});
+      row += matrix.rows;
+      column += matrix.columns;
+    }
+    if (m_.defined()) {
+      add_views(store(), "m", m_, result);
+    }
+    return result;
+  }
+
+ protected:
+  Factored(ParameterStore& store, const OptimizerConfig& config, float beta1)
+      : Optimizer(store), config_(config) {
+    int64_t rows = 0;
+    int64_t columns = 0;
+    for (const ParameterEntry& entry : store.entries()) {
+      const int rank = entry.shape.rank();
+      Matrix& matrix = matrices_.emplace_back();
+      matrix.entry = &entry;
+      matrix.rows = rank >= 2 ? entry.shape[0] : 1;
+      matrix.columns = rank >= 2 ? entry.shape.product(1, rank) : entry.shape.size();
+      matrix.weight_decay = decay_of(entry, config);
+      rows += matrix.rows;
+      columns += matrix.columns;
+    }
+    rows_ = Tensor::zeros({rows});
+    columns_ = Tensor::zeros({columns});
+    float* row = rows_.data<float>();
+    float* column = columns_.data<float>();
+    for (Matrix& matrix : matrices_) {
+      matrix.row = std::exchange(row, row + matrix.rows);
+      matrix.column = std::exchange(column, column + matrix.columns);
+    }
+    if (beta1 > 0) {
+      m_ = Tensor::zeros(store.values().shape());
+    }
+  }
+
+  const OptimizerConfig& config() const { return config_; }
+  const std::vector<Matrix>& matrices() const { return matrices_; }
+  float* m_data(const Matrix& matrix) const {
+    return m_.defined() ? m_.data<float>() + matrix.entry->offset : nullptr;
+  }
+
+ private:
+  OptimizerConfig config_;
+  std::vector<Matrix> matrices_;
+  Tensor rows_, columns_;
+  Tensor m_;  // undefined without first moment
+};
+
+// Shazeer and Stern 2018, with the constants of its Algorithm 5.
+class Adafactor final : public Factored {
+ public:
+  Adafactor(ParameterStore& store, const OptimizerConfig& config)
+      : Factored(store, config, config.momentum) {}
+
+ private:
+  static constexpr double kDecayExponent = 0.8;
+  static constexpr double kLeastScale = 1e-3;  // epsilon 2
+  static constexpr double kMostRelativeStep = 0.01;
+
+  void update(float learning_rate, float grad_scale) override {
+    const auto t = static_cast<double>(steps());
+    const double rate = config().relative_step ? std::min(kMostRelativeStep, 1.0 / std::sqrt(t))
+                                               : static_cast<double>(learning_rate);
+    for (const Matrix& matrix : matrices()) {
+      float* w = matrix.entry->value.data<float>();
+      const int64_t size = matrix.rows * matrix.columns;
+      double scale = 1.0;
+      if (config().parameter_scale) {
+        const double mean = kernels::squared_sum(w, size) / static_cast<double>(size);
+        scale = std::max(kLeastScale, std::sqrt(mean));
+      }
+      kernels::adafactor({.rows = matrix.rows,
+                          .columns = matrix.columns,
+                          .w = w,
+                          .g = matrix.entry->slot.grad.data<float>(),
+                          .narrow = narrow_data(store(), matrix.entry->offset),
+                          .m = m_data(matrix),
+                          .row = matrix.row,
+                          .column = matrix.column,
+                          .lr = static_cast<float>(rate * scale),
+                          .beta1 = config().momentum,
+                          .beta2 = static_cast<float>(1.0 - std::pow(t, -kDecayExponent)),
+                          .weight_decay = matrix.weight_decay,
+                          .grad_scale = grad_scale});
+    }
+  }
+};
+
+// Anil, Gupta, Koren and Singer 2019.
+class Sm3 final : public Factored {
+ public:
+  Sm3(ParameterStore& store, const OptimizerConfig& config)
+      : Factored(store, config, config.beta1) {}
+
+ private:
+  void update(float learning_rate, float grad_scale) override {
+    for (const Matrix& matrix : matrices()) {
+      kernels::sm3({.rows = matrix.rows,
+                    .columns = matrix.columns,
+                    .w = matrix.entry->value.data<float>(),
+                    .g = matrix.entry->slot.grad.data<float>(),
+                    .narrow = narrow_data(store(), matrix.entry->offset),
+                    .m = m_data(matrix),
+                    .row = matrix.row,
+                    .column = matrix.column,
+                    .lr = learning_rate,
+                    .beta1 = config().beta1,
+                    .weight_decay = matrix.weight_decay,
+                    .grad_scale = grad_scale});
+    }
+  }
+};
+
 }  // namespace
 
 void Optimizer::step(float learning_rate, float grad_scale) {
@@ -165,7 +306,12 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterStore& store, const Optimizer
   if (config.kind == "sgd") {
     return std::make_unique<Sgd>(store, config);
   }
-  check(config.kind == "adam" || config.kind == "adamw", "[optimizer] no {} yet", config.kind);
+  if (config.kind == "adafactor") {
+    return std::make_unique<Adafactor>(store, config);
+  }
+  if (config.kind == "sm3") {
+    return std::make_unique<Sm3>(store, config);
+  }
   return std::make_unique<Adam>(store, config);
 }
 

@@ -54,9 +54,9 @@ struct Trained {
   Tape tape{3};
   Tensor tokens;
 
-  explicit Trained(DType dtype) {
+  explicit Trained(DType dtype, const OptimizerConfig& config = {}) {
     store.allocate(dtype, 1);
-    optimizer = make_optimizer(store, {});
+    optimizer = make_optimizer(store, config);
     std::vector<int32_t> ids;
     for (int32_t i = 0; i < 8 * 12; ++i) {
       ids.push_back(i * 7 % 50);
@@ -78,16 +78,19 @@ struct Trained {
 class StepTest : public ::testing::TestWithParam<DType> {};
 
 TEST_P(StepTest, AllocatesNothingAfterWarmUp) {
-  Trained trained(GetParam());
-  trained.step();
-  trained.step();
-  const int64_t before = allocations;
-  const size_t reserved = Arena::global().reserved_bytes();
-  for (int i = 0; i < 3; ++i) {
+  for (const char* kind : {"adam", "adamw", "adafactor", "sm3", "sgd"}) {
+    SCOPED_TRACE(kind);
+    Trained trained(GetParam(), {.kind = kind, .weight_decay = 0.01F});
     trained.step();
+    trained.step();
+    const int64_t before = allocations;
+    const size_t reserved = Arena::global().reserved_bytes();
+    for (int i = 0; i < 3; ++i) {
+      trained.step();
+    }
+    EXPECT_EQ(allocations - before, 0);
+    EXPECT_EQ(Arena::global().reserved_bytes(), reserved);
   }
-  EXPECT_EQ(allocations - before, 0);
-  EXPECT_EQ(Arena::global().reserved_bytes(), reserved);
 }
 
 TEST_P(StepTest, SameThreadsSameBits) {

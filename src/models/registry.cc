@@ -1,0 +1,132 @@
+#include "models/registry.h"
+
+#include <functional>
+#include <utility>
+
+#include "base/error.h"
+#include "models/transformer.h"
+
+namespace heed {
+namespace {
+
+struct Kind {
+  std::string name;
+  std::vector<std::string> presets;
+  std::function<Json(const Json& fields, const std::string& preset, std::string_view where)>
+      resolve;
+  std::function<std::unique_ptr<Seq2SeqModel>(const Scope&, const Json& fields)> make;
+  std::function<std::vector<config::FieldHelp>()> fields;
+};
+
+template <typename Model, typename Config>
+Kind kind(std::string name, std::vector<std::pair<std::string, Config>> presets) {
+  std::vector<std::string> names;
+  names.reserve(presets.size());
+  for (const auto& preset : presets) {
+    names.push_back(preset.first);
+  }
+  return {
+      .name = std::move(name),
+      .presets = names,
+      .resolve =
+          [presets, names](const Json& fields, const std::string& wanted, std::string_view where) {
+            Config config;
+            if (!wanted.empty()) {
+              config::check_choice(where, "model.preset", wanted, {.choices = names});
+            }
+            for (const auto& [preset, values] : presets) {
+              config = preset == wanted ? values : config;
+            }
+            config::read(config, fields, where, "model");
+            return config::write(config);
+          },
+      .make =
+          [](const Scope& s, const Json& fields) {
+            Config config;
+            config::read(config, fields, "model");
+            return std::make_unique<Model>(s, config);
+          },
+      .fields =
+          [] {
+            std::vector<config::FieldHelp> fields;
+            config::describe(Config{}, fields);
+            return fields;
+          },
+  };
+}
+
+TransformerConfig transformer(int64_t width, int64_t heads, int64_t layers, float dropout) {
+  TransformerConfig config;
+  config.width = width;
+  config.heads = heads;
+  config.hidden = 4 * width;
+  config.encoder_layers = layers;
+  config.decoder_layers = layers;
+  config.dropout = dropout;
+  return config;
+}
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all{
+      kind<Transformer, TransformerConfig>("transformer",
+                                           {{"tiny", transformer(128, 4, 2, 0.1F)},
+                                            {"small", transformer(256, 4, 3, 0.1F)},
+                                            {"base", transformer(512, 8, 6, 0.1F)},
+                                            {"big", transformer(1024, 16, 6, 0.3F)}}),
+  };
+  return all;
+}
+
+const Kind& find_kind(const std::string& name, std::string_view where) {
+  std::vector<std::string> names;
+  for (const Kind& candidate : kinds()) {
+    if (candidate.name == name) {
+      return candidate;
+    }
+    names.push_back(candidate.name);
+  }
+  config::check_choice(where, "model.kind", name, {.choices = names});
+  fail("[{}] model.kind {} is not known", where, name);
+}
+
+std::string take_text(Json& object, const char* key, const std::string& otherwise,
+                      std::string_view where) {
+  const auto found = object.find(key);
+  if (found == object.end()) {
+    return otherwise;
+  }
+  check(found->is_string(), "[{}] model.{} is {}, expected a text in quotes", where, key,
+        found->dump());
+  std::string text = found->get<std::string>();
+  object.erase(key);
+  return text;
+}
+
+}  // namespace
+
+Json resolve_model_config(const Json& config, std::string_view where) {
+  check(config.is_object(), "[{}] model is {}, expected a table", where, config.dump());
+  Json fields = config;
+  const std::string name = take_text(fields, "kind", "transformer", where);
+  const std::string preset = take_text(fields, "preset", "", where);
+  Json resolved = Json::object();
+  resolved["kind"] = name;
+  resolved.update(find_kind(name, where).resolve(fields, preset, where));
+  return resolved;
+}
+
+std::unique_ptr<Seq2SeqModel> make_seq2seq(const Scope& s, const Json& config) {
+  Json fields = config;
+  const std::string name = take_text(fields, "kind", "transformer", "model");
+  return find_kind(name, "model").make(s, fields);
+}
+
+std::vector<ModelHelp> describe_models() {
+  std::vector<ModelHelp> help;
+  for (const Kind& kind : kinds()) {
+    help.push_back({kind.name, kind.presets, kind.fields()});
+  }
+  return help;
+}
+
+}  // namespace heed

@@ -1,0 +1,102 @@
+// The blocks of recurrent translators: layers over whole sequences, an encoder's layer that may
+// read both ways, the bridge from the encoder's last state to the decoder's first, and additive
+// attention (Bahdanau, Cho and Bengio 2015).
+#pragma once
+
+#include <optional>
+
+#include "nn/layers.h"
+#include "ops/additive_attention.h"
+#include "ops/recurrent.h"
+
+namespace heed {
+
+enum class RecurrentCell { lstm, gru };
+
+struct RecurrentConfig {
+  RecurrentCell cell = RecurrentCell::lstm;
+  int64_t inputs = 256;
+  int64_t width = 512;  // of the state
+};
+
+// What a layer remembers of each row. Undefined: zeros.
+struct RecurrentState {
+  Tensor h = {};  // [B,H]
+  Tensor c = {};  // [B,H] f32, of an LSTM
+};
+
+struct RecurrentResult {
+  Tensor outputs;        // [B,T,H]
+  RecurrentState state;  // after each row's last step
+};
+
+class RecurrentLayer {
+ public:
+  RecurrentLayer(const Scope& s, const RecurrentConfig& config);
+
+  // x [B,T,I], continuing from the initial state.
+  RecurrentResult operator()(const Tensor& x, const RecurrentState& initial = {},
+                             const RecurrentOptions& options = {}) const;
+
+ private:
+  RecurrentCell cell_;
+  Parameter weight_ih_;
+  Parameter weight_hh_;
+  Parameter bias_ih_;
+  Parameter bias_hh_;
+};
+
+// Reads its rows forwards or, with two layers inside, both ways: then outputs and states of both
+// stand side by side, 2H columns.
+class RecurrentEncoderLayer {
+ public:
+  RecurrentEncoderLayer(const Scope& s, const RecurrentConfig& config, bool bidirectional);
+
+  // x [B,S,I], lengths i32 [B] or undefined -> outputs [B,S,D], zero in the padding
+  RecurrentResult operator()(const Tensor& x, const Tensor& lengths) const;
+
+ private:
+  RecurrentLayer forwards_;
+  std::optional<RecurrentLayer> backwards_;
+};
+
+// From an encoder's last state to a decoder's first: h0 = tanh(W h + b), c0 = W c + b.
+class RecurrentBridge {
+ public:
+  RecurrentBridge(const Scope& s, const RecurrentConfig& config);  // inputs: columns of the state
+
+  RecurrentState operator()(const RecurrentState& last) const;
+
+ private:
+  Linear h_;
+  std::optional<Linear> c_;  // of an LSTM
+};
+
+struct AlignmentConfig {
+  int64_t query = 512;   // columns of the decoder's states
+  int64_t memory = 512;  // columns of the encoder's outputs
+  int64_t width = 512;   // both are projected to
+};
+
+// Additive attention with its projections: score = v . tanh(W query + U memory + b).
+class Alignment {
+ public:
+  Alignment(const Scope& s, const AlignmentConfig& config);
+
+  // The memory's keys, constant while decoding: [B,S,E] -> [B,S,A].
+  Tensor project(const Tensor& memory) const { return keys_(memory); }
+  // queries [B,T,H], keys [B,S,A] and memory [B,S,E] -> context [B,T,E], weights [B,T,S]
+  struct Memory {
+    Tensor values;   // [B,S,E]
+    Tensor keys;     // [B,S,A]
+    Tensor lengths;  // i32 [B] or undefined
+  };
+  AdditiveAttention operator()(const Tensor& queries, const Memory& memory) const;
+
+ private:
+  Linear query_;
+  Linear keys_;
+  Parameter v_;  // [A]
+};
+
+}  // namespace heed

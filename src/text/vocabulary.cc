@@ -1,0 +1,304 @@
+#include "text/vocabulary.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+#include "base/error.h"
+#include "text/unicode.h"
+
+namespace heed {
+namespace {
+
+constexpr std::string_view kJoiner = "￭";
+constexpr char32_t kJoinerCharacter = U'￭';
+constexpr std::string_view kJoinerStandIn = "■";
+constexpr std::string_view kSpaceMark = "▁";
+
+std::vector<std::string> split_characters(std::string_view text) {
+  std::vector<std::string> tokens;
+  for (const CodePoint& c : CodePoints(text)) {
+    tokens.push_back(c.value == U' ' ? std::string(kSpaceMark) : to_utf8(c.value));
+  }
+  return tokens;
+}
+
+// A joiner stands on the mark, never on the word, so that a word has one token wherever it stands.
+std::vector<std::string> split_words(std::string_view text) {
+  enum class Before { space, word, mark };
+  std::vector<std::string> tokens;
+  Before before = Before::space;
+  for (const CodePoint& c : CodePoints(text)) {
+    if (is_space(c.value)) {
+      before = Before::space;
+      continue;
+    }
+    const std::string character =
+        c.value == kJoinerCharacter ? std::string(kJoinerStandIn) : to_utf8(c.value);
+    if (is_punctuation(c.value)) {
+      tokens.push_back(before == Before::space ? character : std::string(kJoiner) + character);
+      before = Before::mark;
+      continue;
+    }
+    if (before == Before::mark) {
+      tokens.back() += kJoiner;
+    }
+    if (before == Before::word) {
+      tokens.back() += character;
+    } else {
+      tokens.push_back(character);
+    }
+    before = Before::word;
+  }
+  return tokens;
+}
+
+std::vector<std::string> split_at_spaces(std::string_view text) {
+  std::vector<std::string> tokens;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) {
+      tokens.emplace_back(text.substr(0, end));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return tokens;
+}
+
+std::vector<std::string> split(std::string_view text, const Vocabulary::Content& how) {
+  if (how.pre_tokenized) {
+    return split_at_spaces(text);
+  }
+  const std::string lower = how.lower_case ? lower_case(text) : std::string();
+  const std::string_view seen = how.lower_case ? std::string_view(lower) : text;
+  return how.kind == VocabularyKind::character ? split_characters(seen) : split_words(seen);
+}
+
+const char* name_of(VocabularyKind kind) { return kind == VocabularyKind::word ? "word" : "char"; }
+
+struct NamedId {
+  const char* name;
+  int32_t SpecialIds::*id;
+};
+constexpr std::array<NamedId, 4> kSpecial = {{{"pad", &SpecialIds::pad},
+                                              {"start", &SpecialIds::start},
+                                              {"end", &SpecialIds::end},
+                                              {"unk", &SpecialIds::unk}}};
+
+void check_special(const SpecialIds& special, size_t size, std::string_view where) {
+  for (const NamedId& a : kSpecial) {
+    const int32_t id = special.*a.id;
+    check(id >= -1 && id < static_cast<int64_t>(size),
+          "[{}] special.{} is {}, expected an id below {}, or -1 for none", where, a.name, id,
+          size);
+    for (const NamedId& b : kSpecial) {
+      check(a.id == b.id || id == -1 || id != special.*b.id,
+            "[{}] special.{} and special.{} are both {}", where, a.name, b.name, id);
+    }
+  }
+  check(special.unk >= 0, "[{}] special.unk is {}, but unknown tokens need an id", where,
+        special.unk);
+}
+
+// Deeper JSON would overflow the stack of whoever prints it.
+constexpr int kDepth = 2;
+
+// What stands in the JSON, field by field.
+struct Stored {
+  struct Special {
+    int32_t pad = -1;
+    int32_t start = -1;
+    int32_t end = -1;
+    int32_t unk = -1;
+    template <typename Visitor>
+    void fields(Visitor& v) {
+      v("pad", pad, "fills batches");
+      v("start", start, "before the first token");
+      v("end", end, "behind the last token");
+      v("unk", unk, "stands for tokens that are not listed");
+    }
+  };
+  std::string kind;
+  bool lower_case = false;
+  bool pre_tokenized = false;
+  Special special;
+  std::vector<std::string> tokens;
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("kind", kind, "what a token is", {.choices = {"word", "char"}});
+    v("lower_case", lower_case, "text is lower-cased first");
+    v("pre_tokenized", pre_tokenized, "text comes with a space between tokens");
+    v("special", special, "ids of special tokens; -1: none");
+    v("tokens", tokens, "an id is a place in this list");
+  }
+};
+
+}  // namespace
+
+Vocabulary::Vocabulary(Content content, std::string_view where) : content_(std::move(content)) {
+  check(!content_.tokens.empty(), "[{}] there are no tokens", where);
+  check(content_.tokens.size() <= static_cast<size_t>(std::numeric_limits<int32_t>::max()),
+        "[{}] {} tokens are too many", where, content_.tokens.size());
+  check(!content_.pre_tokenized || content_.kind == VocabularyKind::word,
+        "[{}] pre_tokenized is true, but the kind is char, expected word", where);
+  check(!content_.pre_tokenized || !content_.lower_case,
+        "[{}] pre_tokenized and lower_case are both true", where);
+  check_special(content_.special, content_.tokens.size(), where);
+  ids_.reserve(content_.tokens.size());
+  for (size_t i = 0; i < content_.tokens.size(); ++i) {
+    const std::string& token = content_.tokens[i];
+    check(!token.empty(), "[{}] token {} is empty", where, i);
+    check(valid_utf8(token), "[{}] token {} is not UTF-8", where, i);
+    check(token.find(' ') == std::string::npos, "[{}] token {} is \"{}\", which has a space", where,
+          i, token);
+    const auto [entry, added] = ids_.emplace(token, static_cast<int32_t>(i));
+    check(added, "[{}] tokens {} and {} are both \"{}\"", where, entry->second, i, token);
+  }
+}
+
+bool Vocabulary::is_special(int32_t id) const {
+  return std::any_of(kSpecial.begin(), kSpecial.end(),
+                     [&](const NamedId& s) { return content_.special.*s.id == id; });
+}
+
+std::vector<int32_t> Vocabulary::encode(std::string_view text) const {
+  std::vector<int32_t> ids;
+  for (const std::string& token : split(text, content_)) {
+    const auto found = ids_.find(token);
+    // A text that spells a special token must not end a sentence.
+    const bool known = found != ids_.end() && !is_special(found->second);
+    ids.push_back(known ? found->second : content_.special.unk);
+  }
+  return ids;
+}
+
+std::string Vocabulary::decode(std::span<const int32_t> ids) const {
+  std::string text;
+  const bool characters = content_.kind == VocabularyKind::character;
+  bool joined = true;  // to what comes before
+  for (const int32_t id : ids) {
+    const std::string whole = piece(id);
+    if (id != content_.special.unk && is_special(id)) {
+      continue;
+    }
+    std::string_view token = whole;
+    if (characters) {
+      text += token == kSpaceMark ? " " : token;
+      continue;
+    }
+    const bool marks = !content_.pre_tokenized;
+    if (marks && token.starts_with(kJoiner)) {
+      joined = true;
+      token.remove_prefix(kJoiner.size());
+    }
+    text += joined ? "" : " ";
+    joined = marks && token.ends_with(kJoiner);
+    token.remove_suffix(joined ? kJoiner.size() : 0);
+    text += token;
+  }
+  return text;
+}
+
+std::string Vocabulary::piece(int32_t id) const {
+  check(id >= 0 && id < size(), "[tokenizer] id {} is out of range, expected 0 to {}", id,
+        size() - 1);
+  return content_.tokens[static_cast<size_t>(id)];
+}
+
+std::optional<int32_t> Vocabulary::find(std::string_view piece) const {
+  const auto found = ids_.find(piece);
+  return found == ids_.end() ? std::nullopt : std::optional<int32_t>(found->second);
+}
+
+std::string_view Vocabulary::kind() const { return name_of(content_.kind); }
+
+std::string Vocabulary::serialize() const {
+  const SpecialIds& special = content_.special;
+  const Stored stored{
+      .kind = name_of(content_.kind),
+      .lower_case = content_.lower_case,
+      .pre_tokenized = content_.pre_tokenized,
+      .special = {special.pad, special.start, special.end, special.unk},
+      .tokens = content_.tokens,
+  };
+  return config::write(stored).dump(1) + "\n";
+}
+
+std::shared_ptr<const Vocabulary> Vocabulary::from_json(std::string_view json,
+                                                        std::string_view where) {
+  Stored stored;
+  try {
+    const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+      check(depth <= kDepth, "[{}] this is no vocabulary: it is nested more than {} deep", where,
+            kDepth);
+      return true;
+    };
+    config::read(stored, Json::parse(json, shallow), where);
+  } catch (const Json::exception& error) {
+    fail("[{}] this is no JSON: {}", where, error.what());
+  }
+  check(!stored.kind.empty(), "[{}] \"kind\" is missing, expected word or char", where);
+  const Stored::Special& special = stored.special;
+  return std::make_shared<Vocabulary>(
+      Content{
+          .kind = stored.kind == "word" ? VocabularyKind::word : VocabularyKind::character,
+          .lower_case = stored.lower_case,
+          .pre_tokenized = stored.pre_tokenized,
+          .special = {special.pad, special.start, special.end, special.unk},
+          .tokens = std::move(stored.tokens),
+      },
+      where);
+}
+
+std::shared_ptr<const Vocabulary> Vocabulary::from_lines(std::vector<std::string> lines,
+                                                         std::string_view where) {
+  const auto place = [&](std::initializer_list<std::string_view> names) {
+    const auto found = std::find_first_of(lines.begin(), lines.end(), names.begin(), names.end());
+    return found == lines.end() ? -1 : static_cast<int32_t>(found - lines.begin());
+  };
+  if (place({"<unk>"}) < 0) {
+    lines.emplace_back("<unk>");
+  }
+  const SpecialIds special{.pad = place({"<blank>", "<pad>"}),
+                           .start = place({"<s>"}),
+                           .end = place({"</s>"}),
+                           .unk = place({"<unk>"})};
+  return std::make_shared<Vocabulary>(
+      Content{.pre_tokenized = true, .special = special, .tokens = std::move(lines)}, where);
+}
+
+std::shared_ptr<const Vocabulary> Vocabulary::train(const std::vector<std::string>& lines,
+                                                    const TokenizerTraining& options) {
+  Content content{
+      .kind = options.kind == "word" ? VocabularyKind::word : VocabularyKind::character,
+      .lower_case = options.lower_case,
+      .special = {},
+      .tokens = {"<pad>", "<s>", "</s>", "<unk>"},
+  };
+  std::unordered_map<std::string, int64_t> counts;
+  for (const std::string& line : lines) {
+    for (std::string& token : split(line, content)) {
+      ++counts[std::move(token)];
+    }
+  }
+  std::vector<std::pair<std::string, int64_t>> ranked;
+  for (const auto& entry : counts) {
+    if (entry.second >= options.least_count) {
+      ranked.push_back(entry);
+    }
+  }
+  check(!ranked.empty(), "[tokenizer] {} lines hold no {} that occurs at least {} times",
+        lines.size(), options.kind, options.least_count);
+  // The bytes decide between equally frequent ones, so that the order of the map does not.
+  std::sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) {
+    return a.second != b.second ? a.second > b.second : a.first < b.first;
+  });
+  const size_t room = static_cast<size_t>(options.vocabulary) - content.tokens.size();
+  for (size_t i = 0; i < std::min(room, ranked.size()); ++i) {
+    content.tokens.push_back(std::move(ranked[i].first));
+  }
+  return std::make_shared<Vocabulary>(std::move(content), "tokenizer");
+}
+
+}  // namespace heed

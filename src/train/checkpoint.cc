@@ -1,0 +1,135 @@
+#include "train/checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "formats/safetensors.h"
+#include "models/registry.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kPrefix = "checkpoint-";
+const std::string kUnfinished = ".unfinished-";
+
+std::optional<int64_t> step_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  if (!name.starts_with(kPrefix)) {
+    return std::nullopt;
+  }
+  int64_t step = 0;
+  const char* end = name.data() + name.size();
+  const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
+  return result.ec == std::errc() && result.ptr == end ? std::optional(step) : std::nullopt;
+}
+
+std::vector<StateTensor> optimizer_state(const Trained& trained) {
+  std::vector<StateTensor> state = trained.optimizer.state();
+  if (trained.ema.defined()) {
+    state.push_back({"ema", trained.ema});
+  }
+  return state;
+}
+
+void load_state_tensors(const fs::path& file, const Trained& trained) {
+  const SafetensorsFile stored(file);
+  for (const StateTensor& wanted : optimizer_state(trained)) {
+    const TensorEntry& entry = stored.at(wanted.name);
+    check(entry.size() == wanted.tensor.size(), "[checkpoint] {}: tensor {} has {} values, not {}",
+          file.string(), wanted.name, entry.size(), wanted.tensor.size());
+    stored.copy(entry, wanted.tensor.span<float>());
+  }
+}
+
+}  // namespace
+
+fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Trained& trained) {
+  const fs::path finished = run / fmt::format("{}{}", kPrefix, state.step);
+  const fs::path folder = run / fmt::format("{}{}", kUnfinished, state.step);
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  save_config(folder, trained.config);
+  save_tokenizers(folder, trained.tokenizers);
+  save_parameters(folder / "model.safetensors", trained.store);
+  std::vector<NamedTensor> tensors;
+  for (const StateTensor& tensor : optimizer_state(trained)) {
+    tensors.push_back(named_tensor(tensor.name, tensor.tensor));
+  }
+  write_safetensors(folder / "optimizer.safetensors", tensors);
+  write_file(folder / "state.json", config::write(state).dump(2) + "\n");
+  sync_folder(folder);
+  fs::remove_all(finished);  // of a run that got this far before, with other luck
+  fs::rename(folder, finished);
+  sync_folder(run);
+  return finished;
+}
+
+TrainState load_checkpoint(const fs::path& checkpoint, const Trained& trained) {
+  const fs::path file = checkpoint / "state.json";
+  const Json json = Json::parse(read_file(file), nullptr, false);
+  check(!json.is_discarded(), "[checkpoint] {} is not valid JSON", file.string());
+  TrainState state;
+  config::read(state, json, file.string());
+  load_parameters(checkpoint / "model.safetensors", trained.store);
+  load_state_tensors(checkpoint / "optimizer.safetensors", trained);
+  trained.optimizer.set_steps(state.step - state.skipped);
+  return state;
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& run) {
+  std::vector<fs::path> found;
+  if (fs::is_directory(run)) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+      if (entry.is_directory() && step_of(entry.path())) {
+        found.push_back(entry.path());
+      }
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const fs::path& a, const fs::path& b) { return *step_of(a) < *step_of(b); });
+  return found;
+}
+
+void prune_checkpoints(const fs::path& run, int64_t keep) {
+  const std::vector<fs::path> found = list_checkpoints(run);
+  for (size_t i = 0; i + static_cast<size_t>(keep) < found.size(); ++i) {
+    fs::remove_all(found[i]);
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+    if (entry.path().filename().string().starts_with(kUnfinished)) {
+      fs::remove_all(entry.path());
+    }
+  }
+}
+
+void average_models(const std::vector<fs::path>& folders, const fs::path& output) {
+  check(!folders.empty(), "[average] no model folders given");
+  const FolderConfig config = load_config(folders.front());
+  ParameterStore store;
+  const auto model = make_seq2seq(store.root(), config.model);
+  store.allocate(DType::f32, 0);
+  std::vector<double> sums(static_cast<size_t>(store.values().size()), 0.0);
+  for (const fs::path& folder : folders) {
+    check(load_config(folder).model == config.model, "[average] {} and {} are different models",
+          folders.front().string(), folder.string());
+    load_parameters(folder / "model.safetensors", store);
+    const std::span<const float> values = store.values().span<float>();
+    for (size_t i = 0; i < sums.size(); ++i) {
+      sums[i] += values[i];
+    }
+  }
+  const std::span<float> values = store.values().span<float>();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    values[i] = static_cast<float>(sums[i] / static_cast<double>(folders.size()));
+  }
+  fs::create_directories(output);
+  save_config(output, config);
+  save_tokenizers(output, load_tokenizers(folders.front()));
+  save_parameters(output / "model.safetensors", store);
+}
+
+}  // namespace heed

@@ -1,0 +1,151 @@
+#include "train/recipe.h"
+
+#include <toml++/toml.h>
+
+#include <cstdlib>
+#include <sstream>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "models/registry.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json to_json(const toml::node& node, const std::string& where) {
+  if (const toml::table* table = node.as_table()) {
+    Json json = Json::object();
+    for (const auto& [key, value] : *table) {
+      json[std::string(key.str())] = to_json(value, where);
+    }
+    return json;
+  }
+  if (const toml::array* array = node.as_array()) {
+    Json json = Json::array();
+    for (const toml::node& element : *array) {
+      json.push_back(to_json(element, where));
+    }
+    return json;
+  }
+  if (const auto* value = node.as_string()) {
+    return value->get();
+  }
+  if (const auto* value = node.as_integer()) {
+    return value->get();
+  }
+  if (const auto* value = node.as_floating_point()) {
+    return value->get();
+  }
+  if (const auto* value = node.as_boolean()) {
+    return value->get();
+  }
+  fail("[{}] line {} holds a date or time, which no key takes", where, node.source().begin.line);
+}
+
+Json parse_toml(const std::string& text, const std::string& where) {
+  try {
+    const toml::table table = toml::parse(text, where);
+    return to_json(table, where);
+  } catch (const toml::parse_error& error) {
+    fail("[{}] line {}, column {}: {}", where, error.source().begin.line,
+         error.source().begin.column, error.description());
+  }
+}
+
+// A value as TOML writes it; what is none is taken as a text.
+Json parse_value(const std::string& text, const std::string& where) {
+  try {
+    return parse_toml("value = " + text, where).at("value");
+  } catch (const Error&) {
+    return text;
+  }
+}
+
+void apply_setting(Json& json, const std::string& setting) {
+  const size_t equals = setting.find('=');
+  check(equals != std::string::npos && equals > 0, "[--set] {} is not of the form key=value",
+        setting);
+  Json* place = &json;
+  std::istringstream path(setting.substr(0, equals));
+  for (std::string key; std::getline(path, key, '.');) {
+    check(place->is_object() || place->is_null(), "[--set] {}: {} lies inside a value", setting,
+          key);
+    place = &(*place)[key];
+  }
+  *place = parse_value(setting.substr(equals + 1), "--set " + setting);
+}
+
+std::string expand(std::string path, const fs::path& base) {
+  const std::string variable = "${HEED_DATA}";
+  if (const size_t at = path.find(variable); at != std::string::npos) {
+    const char* folder = std::getenv("HEED_DATA");  // NOLINT: no other thread sets it
+    path.replace(at, variable.size(), folder != nullptr ? folder : "../shared/data");
+    return path;
+  }
+  return path.empty() || path == "-" || fs::path(path).is_absolute() || fs::exists(path)
+             ? path
+             : (base / path).string();
+}
+
+void expand_paths(DataConfig& data, TextConfig& text, const fs::path& base) {
+  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv}) {
+    for (std::string& path : *list) {
+      path = expand(path, base);
+    }
+  }
+  for (std::string* path : {&data.valid_source, &data.valid_target, &data.test_source,
+                            &data.test_target, &text.folder}) {
+    *path = expand(*path, base);
+  }
+}
+
+void check_whole(const Recipe& recipe, const std::string& where) {
+  const DataConfig& data = recipe.data;
+  const int given =
+      (data.builtin.empty() ? 0 : 1) + (data.source.empty() ? 0 : 1) + (data.tsv.empty() ? 0 : 1);
+  check(given == 1, "[{}] data needs exactly one of: source and target, tsv, or builtin = \"demo\"",
+        where);
+  check(data.source.size() == data.target.size(),
+        "[{}] data.source has {} files and data.target {}, expected as many", where,
+        data.source.size(), data.target.size());
+  check(data.valid_source.empty() == data.valid_target.empty() &&
+            data.test_source.empty() == data.test_target.empty(),
+        "[{}] valid_source and valid_target belong together, and so do the test files", where);
+  check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
+        "[{}] nothing ends the training: set train.steps, train.epochs or train.minutes", where);
+  check(recipe.train.loss != "mse" || recipe.train.label_smoothing == 0.0F,
+        "[{}] train.label_smoothing is {}, which the loss mse does not have: set it to 0", where,
+        recipe.train.label_smoothing);
+}
+
+}  // namespace
+
+Recipe parse_recipe(Json json, const std::string& where) {
+  Recipe recipe;
+  const auto model = json.find("model");
+  recipe.model = resolve_model_config(model == json.end() ? Json::object() : *model, where);
+  json.erase("model");
+  config::read(recipe, json, where);
+  check_whole(recipe, where);
+  return recipe;
+}
+
+Recipe read_recipe(const fs::path& file, std::span<const std::string> settings) {
+  Json json = parse_toml(read_file(file), file.string());
+  for (const std::string& setting : settings) {
+    apply_setting(json, setting);
+  }
+  Recipe recipe = parse_recipe(std::move(json), file.string());
+  expand_paths(recipe.data, recipe.text, file.parent_path());
+  return recipe;
+}
+
+Json write_recipe(const Recipe& recipe) {
+  Json json = config::write(recipe);
+  json["model"] = recipe.model;
+  return json;
+}
+
+}  // namespace heed

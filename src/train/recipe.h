@@ -1,0 +1,173 @@
+// Recipes: everything a training is told, as one TOML file. `--set key=value` changes single keys.
+//
+// A recipe that was read has every field filled in and checked; write_recipe() gives it back as
+// JSON, which is what a run folder keeps and what a resumed run is compared with.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/config.h"
+#include "train/optimizer.h"
+#include "train/schedule.h"
+
+namespace heed {
+
+struct DataConfig {
+  std::string builtin;              // "demo": the corpus that is built in; then no files
+  std::vector<std::string> source;  // files, plain or gzip
+  std::vector<std::string> target;  // aligned with them
+  std::vector<std::string> tsv;     // or both in one: source TAB target
+  std::string valid_source, valid_target;
+  std::string test_source, test_target;
+  int64_t max_length = 128;
+  int64_t batch_tokens = 4096;
+  int64_t pool = 200000;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("builtin", builtin, "a built-in corpus instead of files", {.choices = {"", "demo"}});
+    v("source", source, "source files, plain or gzip, one sentence a line");
+    v("target", target, "target files, aligned line by line");
+    v("tsv", tsv, "files with source TAB target in each line, instead of source and target");
+    v("valid_source", valid_source, "held-out source file for validation");
+    v("valid_target", valid_target, "its translation");
+    v("test_source", test_source, "held-out source file for the last score");
+    v("test_target", test_target, "its translation");
+    v("max_length", max_length, "pairs with more tokens on a side are skipped",
+      {.least = 1, .most = 100000});
+    v("batch_tokens", batch_tokens, "padded tokens in a batch, on each side",
+      {.least = 1, .most = 1 << 24});
+    v("pool", pool, "pairs shuffled and sorted by length together", {.least = 1, .most = 1e9});
+  }
+};
+
+struct TextConfig {
+  std::string kind = "unigram";
+  int64_t vocabulary = 8000;
+  bool joint = true;
+  bool lower_case = false;
+  float character_coverage = 1.0F;
+  int64_t sample = 1000000;
+  std::string folder;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("kind", kind, "pieces of words, words, or characters",
+      {.choices = {"unigram", "bpe", "word", "char"}});
+    v("vocabulary", vocabulary, "at most this many tokens, special ones included",
+      {.least = 5, .most = 1 << 20});
+    v("joint", joint, "one vocabulary for both languages");
+    v("lower_case", lower_case, "all text is lower-cased first");
+    v("character_coverage", character_coverage, "share of characters that get a piece",
+      {.least = 0.9, .most = 1});
+    v("sample", sample, "lines of each side that the vocabulary is made from", {.least = 1});
+    v("folder", folder, "take the tokenizer from this folder instead of making one");
+  }
+};
+
+struct StepConfig {
+  int64_t steps = 0;
+  double epochs = 0;
+  double minutes = 0;
+  std::string precision = "bf16";
+  uint64_t seed = 1;
+  int64_t accumulate = 1;
+  std::string loss = "cross_entropy";
+  float label_smoothing = 0.1F;
+  float clip = 0.0F;
+  float ema = 0.0F;
+  int64_t average = 0;
+  int64_t log_every = 50;
+  int64_t most_skips = 20;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("steps", steps, "stop after so many steps; 0: no limit", {.least = 0});
+    v("epochs", epochs, "stop after so many passes over the data; 0: no limit", {.least = 0});
+    v("minutes", minutes, "stop after so many minutes of training; 0: no limit", {.least = 0});
+    v("precision", precision, "of the products; master weights are always f32",
+      {.choices = {"f32", "bf16"}});
+    v("seed", seed, "of first values, data order and dropout");
+    v("accumulate", accumulate, "batches whose gradients make one step",
+      {.least = 1, .most = 4096});
+    v("loss", loss, "what is minimised", {.choices = {"cross_entropy", "kl", "mse"}});
+    v("label_smoothing", label_smoothing, "probability spread over all tokens",
+      {.least = 0, .most = 0.99});
+    v("clip", clip, "largest norm of the gradient; 0: any", {.least = 0});
+    v("ema", ema, "decay of an exponential average of the weights, which is then used; 0: none",
+      {.least = 0, .most = 0.999999});
+    v("average", average, "average the last so many checkpoints at the end; 0: none",
+      {.least = 0, .most = 1000});
+    v("log_every", log_every, "steps between lines of progress", {.least = 1});
+    v("most_skips", most_skips, "steps in a row with a loss that is not finite before giving up",
+      {.least = 1});
+  }
+};
+
+struct ValidationConfig {
+  int64_t every = 500;
+  bool bleu = true;
+  int64_t sentences = 0;
+  int64_t beam = 1;
+  float length_penalty = 0.6F;
+  int64_t patience = 0;
+  std::string best_by = "bleu";
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("every", every, "steps between validations; 0: only at the end", {.least = 0});
+    v("bleu", bleu, "also translate and score");
+    v("sentences", sentences, "translate only the first so many; 0: all", {.least = 0});
+    v("beam", beam, "of these translations", {.least = 1, .most = 64});
+    v("length_penalty", length_penalty, "of these translations", {.least = 0, .most = 10});
+    v("patience", patience, "validations without improvement before stopping; 0: never",
+      {.least = 0});
+    v("best_by", best_by, "what decides which model is kept", {.choices = {"bleu", "loss"}});
+  }
+};
+
+struct CheckpointConfig {
+  int64_t every = 1000;
+  int64_t keep = 3;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("every", every, "steps between checkpoints; 0: only at the end", {.least = 0});
+    v("keep", keep, "how many of the last ones stay", {.least = 1, .most = 10000});
+  }
+};
+
+struct Recipe {
+  Json model = Json::object();  // resolved: see models/registry.h
+  DataConfig data;
+  TextConfig text;
+  StepConfig train;
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  ValidationConfig validation;
+  CheckpointConfig checkpoint;
+
+  // Everything but the model, which has fields of its kind.
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+    v("train", train, "the training");
+    v("optimizer", optimizer, "how weights change");
+    v("schedule", schedule, "how the learning rate changes");
+    v("validation", validation, "how progress is judged");
+    v("checkpoint", checkpoint, "what is kept");
+  }
+};
+
+// Files named in the recipe are relative to it; ${HEED_DATA} stands for that folder, by default
+// ../shared/data. `settings` are "key=value" with values as TOML writes them (a text may do without
+// quotes).
+Recipe read_recipe(const std::filesystem::path& file, std::span<const std::string> settings = {});
+Recipe parse_recipe(Json json, const std::string& where);
+Json write_recipe(const Recipe& recipe);
+
+}  // namespace heed

@@ -1,0 +1,42 @@
+// The learning rate at each step.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/config.h"
+
+namespace heed {
+
+struct ScheduleConfig {
+  std::string kind = "noam";
+  double rate = 1.0;
+  int64_t warmup = 4000;
+  double decay = 0.5;
+  int64_t decay_steps = 10000;
+  double final_rate = 0.0;
+  int64_t total_steps = 0;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("kind", kind,
+      "how the learning rate falls after the warm-up: noam (Vaswani et al. 2017: inverse square "
+      "root, scaled by the model's width), inverse_sqrt, exponential, cosine, constant",
+      {.choices = {"noam", "inverse_sqrt", "exponential", "cosine", "constant"}});
+    v("rate", rate, "noam: factor on the formula; others: the highest learning rate", {.least = 0});
+    v("warmup", warmup, "steps over which the rate rises linearly from 0", {.least = 0});
+    v("decay", decay, "exponential: factor on the rate every decay_steps", {.least = 0, .most = 1});
+    v("decay_steps", decay_steps, "exponential: see decay", {.least = 1});
+    v("final_rate", final_rate,
+      "cosine: the rate at the end; inverse_sqrt, exponential: the rate stops falling here",
+      {.least = 0});
+    v("total_steps", total_steps, "cosine: where it ends; 0: where training ends", {.least = 0});
+  }
+};
+
+// The learning rate of step 1, 2, ...; total_steps is the trainer's, width the model's. Cosine
+// stays at final_rate past its end. Throws on a cosine without end and a noam without width.
+double learning_rate(const ScheduleConfig& config, int64_t step, int64_t total_steps,
+                     int64_t width);
+
+}  // namespace heed

@@ -1,0 +1,108 @@
+#include "train/validation.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "data/lines.h"
+#include "train/bleu.h"
+#include "train/loss.h"
+
+namespace heed {
+
+Batch to_tensors(const HostBatch& batch) {
+  const int64_t rows = batch.rows;
+  return {.source = Tensor::from_ints(batch.source, {rows, batch.source_width}),
+          .source_lengths = Tensor::from_ints(batch.source_lengths, {rows}),
+          .input = Tensor::from_ints(batch.input, {rows, batch.target_width}),
+          .target = Tensor::from_ints(batch.target, {rows, batch.target_width}),
+          .target_lengths = Tensor::from_ints(batch.target_lengths, {rows}),
+          .source_tokens = batch.source_tokens,
+          .target_tokens = batch.target_tokens};
+}
+
+ValidationSet::ValidationSet(const std::string& source, const std::string& target,
+                             const Setting& setting)
+    : setting_(setting), sources_(read_lines(source)), targets_(read_lines(target)) {
+  check(sources_.size() == targets_.size(),
+        "[validation] {} has {} lines and {} has {}, expected as many", source, sources_.size(),
+        target, targets_.size());
+  check(!sources_.empty(), "[validation] {} is empty", source);
+  prepare();
+}
+
+ValidationSet::ValidationSet(std::vector<std::string> sources, std::vector<std::string> targets,
+                             const Setting& setting)
+    : setting_(setting), sources_(std::move(sources)), targets_(std::move(targets)) {
+  prepare();
+}
+
+void ValidationSet::prepare() {
+  const Tokenizer& source = *setting_.tokenizers.source;
+  const Tokenizer& target = *setting_.tokenizers.target;
+  std::vector<EncodedPair> pairs;
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    EncodedPair pair{source.encode(sources_[i]), target.encode(targets_[i]),
+                     static_cast<int64_t>(i) + 1};
+    DecodeRequest request{pair.source};
+    if (setting_.source_end || request.source.empty()) {
+      request.source.push_back(source.special().end);
+    }
+    requests_.push_back(std::move(request));
+    if (!pair.source.empty() && !pair.target.empty()) {
+      pairs.push_back(std::move(pair));
+    }
+  }
+  batches_ = make_batches(
+      pairs, {.batch_tokens = setting_.batch_tokens, .source_end = setting_.source_end},
+      source.special(), target.special());
+}
+
+double ValidationSet::loss(const Seq2SeqModel& model) const {
+  double total = 0.0;
+  int64_t tokens = 0;
+  for (const HostBatch& host : batches_) {
+    const Batch batch = to_tensors(host);
+    const Tensor mean = sequence_loss(model.logits(batch), batch.target, {});
+    total += static_cast<double>(mean.item()) * static_cast<double>(batch.target_tokens);
+    tokens += batch.target_tokens;
+  }
+  return total / static_cast<double>(std::max<int64_t>(tokens, 1));
+}
+
+std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
+                                                  const ValidationOptions& options) const {
+  const size_t all = requests_.size();
+  const size_t count =
+      options.sentences == 0 ? all : std::min(all, static_cast<size_t>(options.sentences));
+  DecodeOptions decode = options.decode;
+  decode.special = setting_.tokenizers.target->special();
+  decode.n_best = 1;
+  const auto decoded =
+      decode_all(model, std::span(requests_).first(count), decode, options.batch_tokens);
+  std::vector<std::string> texts;
+  for (const std::vector<Hypothesis>& best : decoded) {
+    texts.push_back(best.empty() ? std::string()
+                                 : setting_.tokenizers.target->decode(best.front().ids));
+  }
+  return texts;
+}
+
+ValidationScore ValidationSet::score(const Seq2SeqModel& model,
+                                     const ValidationOptions& options) const {
+  const auto begin = std::chrono::steady_clock::now();
+  ValidationScore score;
+  score.loss = loss(model);
+  if (options.bleu) {
+    score.translations = translate(model, options);
+    std::vector<std::vector<std::string>> references;
+    for (size_t i = 0; i < score.translations.size(); ++i) {
+      references.push_back({targets_[i]});
+    }
+    score.bleu = bleu(score.translations, references).score;
+  }
+  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return score;
+}
+
+}  // namespace heed

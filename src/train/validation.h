@@ -1,0 +1,62 @@
+// How good a model is on pairs it does not learn from: loss, and BLEU of its own translations.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "data/batches.h"
+#include "decode/translate.h"
+#include "models/folder.h"
+#include "models/model.h"
+
+namespace heed {
+
+// Where a batch of the data pipeline meets the model.
+Batch to_tensors(const HostBatch& batch);
+
+struct ValidationScore {
+  double loss = 0.0;   // mean cross-entropy of a target token, without smoothing
+  double bleu = -1.0;  // below 0: not computed
+  double seconds = 0.0;
+  std::vector<std::string> translations;  // if BLEU was computed
+};
+
+struct ValidationOptions {
+  bool bleu = true;
+  int64_t sentences = 0;  // translated; 0: all
+  DecodeOptions decode = {};
+  int64_t batch_tokens = 4096;
+};
+
+// A held-out set, encoded once.
+class ValidationSet {
+ public:
+  struct Setting {
+    Tokenizers tokenizers;
+    bool source_end = true;
+    int64_t batch_tokens = 4096;
+  };
+  ValidationSet(const std::string& source, const std::string& target, const Setting& setting);
+  ValidationSet(std::vector<std::string> sources, std::vector<std::string> targets,
+                const Setting& setting);
+
+  ValidationScore score(const Seq2SeqModel& model, const ValidationOptions& options) const;
+  double loss(const Seq2SeqModel& model) const;
+  // Best translation of each of the first `sentences` sources; 0: all.
+  std::vector<std::string> translate(const Seq2SeqModel& model,
+                                     const ValidationOptions& options) const;
+
+  const std::vector<std::string>& sources() const { return sources_; }
+  const std::vector<std::string>& targets() const { return targets_; }
+
+ private:
+  void prepare();
+
+  Setting setting_;
+  std::vector<std::string> sources_;
+  std::vector<std::string> targets_;
+  std::vector<HostBatch> batches_;
+  std::vector<DecodeRequest> requests_;
+};
+
+}  // namespace heed
