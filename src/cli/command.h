@@ -8,5 +8,10 @@ namespace heed::cli {
 
 void add_bench(CLI::App& app);
 void add_train(CLI::App& app);
+void add_translate(CLI::App& app);
+void add_tokenizer(CLI::App& app);
+void add_attention(CLI::App& app);
+void add_score(CLI::App& app);
+void add_model_commands(CLI::App& app);
 
 }  // namespace heed::cli

@@ -21,6 +21,11 @@ int run(int argc, char** argv) {
   app.allow_extras();
   app.footer("`heed COMMAND --help` explains a command and gives examples.");
   heed::cli::add_train(app);
+  heed::cli::add_translate(app);
+  heed::cli::add_score(app);
+  heed::cli::add_attention(app);
+  heed::cli::add_tokenizer(app);
+  heed::cli::add_model_commands(app);
   heed::cli::add_bench(app);
   try {
     app.parse(argc, argv);

@@ -29,15 +29,15 @@ struct PlotPanel {
   std::string y_label;
   bool linear = false;  // both axes; else both logarithmic
   std::vector<PlotSeries> series;
-  std::vector<PlotPoint> marks;    // ringed, with their x beside them
-  std::vector<std::string> notes;  // lines of text under the panel
+  std::vector<PlotPoint> marks = {};    // ringed, with their x beside them
+  std::vector<std::string> notes = {};  // lines of text under the panel
 };
 
 struct Plot {
   std::string title;
   std::string subtitle;
-  std::string dashed_legend;  // what dashed lines mean; empty: not said
-  std::vector<PlotPanel> panels;
+  std::string dashed_legend = {};  // what dashed lines mean; empty: not said
+  std::vector<PlotPanel> panels = {};
 };
 
 // Panels side by side. Throws Error on an empty series and on a coordinate that has no place on its

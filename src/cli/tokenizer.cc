@@ -118,7 +118,7 @@ void info(const UseOptions& options) {
   }
 }
 
-void add_train(CLI::App& app) {
+void add_training(CLI::App& app) {
   auto options = std::make_shared<TrainOptions>();
   TokenizerTraining& training = options->training;
   CLI::App* command = app.add_subcommand("train", "Learns a vocabulary from text");
@@ -170,7 +170,7 @@ CLI::App* add_use(CLI::App& app, const char* name, const char* help, Run run) {
 void add_tokenizer(CLI::App& app) {
   CLI::App* tokenizer = app.add_subcommand("tokenizer", "Trains and uses vocabularies");
   tokenizer->require_subcommand(1);
-  add_train(*tokenizer);
+  add_training(*tokenizer);
   add_use(*tokenizer, "encode", "Turns lines of text into pieces or ids", encode)
       ->footer(
           "Examples:\n  echo 'Ein Hund läuft.' | heed tokenizer encode --tokenizer "

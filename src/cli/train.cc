@@ -80,8 +80,9 @@ void train(const TrainArguments& arguments) {
     fmt::print("{} is a valid recipe\n", arguments.recipe);
     return;
   }
-  const fs::path folder =
-      arguments.out.empty() ? fs::path("runs") / fs::path(arguments.recipe).stem() : arguments.out;
+  const fs::path folder = arguments.out.empty()
+                              ? fs::path("runs") / fs::path(arguments.recipe).stem()
+                              : fs::path(arguments.out);
   TrainProgress progress(folder);
   const std::atomic<bool>& stop = stop_requested();
   Trainer trainer(recipe, folder, arguments.resume, progress);

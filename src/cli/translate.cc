@@ -131,8 +131,9 @@ void add_translate(CLI::App& app) {
   command->add_option("--batch-tokens", options.batch_tokens, "source tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command->add_option("--max-length", options.decode.max_length,
-                      "longest translation in tokens (default: twice the source and 16)")
+  command
+      ->add_option("--max-length", options.decode.max_length,
+                   "longest translation in tokens (default: twice the source and 16)")
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--prefix", arguments->prefix, "what every translation begins with");
   command->add_option("--prefix-file", arguments->prefix_file, "the same, line by line");

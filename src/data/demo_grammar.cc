@@ -159,11 +159,11 @@ EnglishGroup english_group(const Clause& clause, bool support) {
     case Tense::must:
       return {"must", base};
     case Tense::want:
-      return lexical("want", "wanted", false, " to " + base);
+      return lexical("want", "wanted", false, fmt::format(" to {}", base));
     case Tense::wanted:
-      return lexical("want", "wanted", true, " to " + base);
+      return lexical("want", "wanted", true, fmt::format(" to {}", base));
     case Tense::had_to:
-      return lexical("have", "had", true, " to " + base);
+      return lexical("have", "had", true, fmt::format(" to {}", base));
   }
   return {};
 }
@@ -361,7 +361,7 @@ std::string italian_verb(const Clause& clause, const Clitic& clitic) {
   std::string group = italian_group(clause, clitic);
   const bool silent = begins_with_vowel(group) || group.starts_with("h");  // l'ha, l'attacca
   if (silent && (clitic.text == "lo" || clitic.text == "la")) {
-    group = "l'" + group;
+    group = fmt::format("l'{}", group);
   } else {
     group = joined(clitic.text, group);
   }

@@ -72,7 +72,7 @@ constexpr Noun kNouns[] = {
     {"box", "boxes", "scatola", "scatole", f, kObject | kFurniture},
 
     {"street", "streets", "strada", "strade", f, kCrossable},
-    {"river", "rivers", "fiume", "fiumi", m, kCrossable},
+    {"river", "rivers", "fiume", "fiumi", m, kCrossable | kPlace},
     {"bridge", "bridges", "ponte", "ponti", m, kCrossable | kBuilding},
     {"square", "squares", "piazza", "piazze", f, kCrossable | kPlace},
     {"forest", "forests", "bosco", "boschi", m, kCrossable | kPlace},
@@ -177,7 +177,7 @@ constexpr Verb kVerbs[] = {
     {"eat", "ate", "eaten", "eating", "mangiare", "mangia", "mangiano", "mangiando", "mangiato",
      kLiving, kFood, kAgrees, "manger", "mangia"},
     {"drink", "drank", "drunk", "drinking", "bere", "beve", "bevono", "bevendo", "bevuto", kLiving,
-     kDrink, kPlain, "", "bevi"},
+     kDrink, kPlain},
     {"cross", "crossed", "crossed", "crossing", "attraversare", "attraversa", "attraversano",
      "attraversando", "attraversato", kLiving, kCrossable, kAgrees, "attraverser"},
     {"reach", "reached", "reached", "reaching", "raggiungere", "raggiunge", "raggiungono",
@@ -224,7 +224,7 @@ constexpr Kinds kColoured = kObject | kFurniture | kOpening;
 
 constexpr Adjective kAdjectives[] = {
     {"old", "vecchio", kLiving | kThing | kBuilding | kOpening, true, "older"},
-    {"young", "giovane", kLiving, true, "younger"},
+    {"young", "giovane", kLiving, true, ""},
     {"small", "piccolo", kLiving | kThing | kBuilding | kFood | kPlace, true, "smaller"},
     {"big", "grande", kAnimal | kThing | kBuilding | kPlace | kCrossable, true, "bigger"},
     {"new", "nuovo", kThing | kBuilding | kOpening, true, ""},
@@ -237,13 +237,13 @@ constexpr Adjective kAdjectives[] = {
     {"slow", "lento", kLiving, false, "slower"},
     {"tired", "stanco", kLiving, false, ""},
     {"hungry", "affamato", kLiving, false, ""},
-    {"sad", "triste", kLiving, false, "sadder"},
-    {"happy", "felice", kLiving, false, "happier"},
+    {"sad", "triste", kLiving, false, ""},
+    {"happy", "felice", kLiving, false, ""},
     {"sick", "malato", kLiving, false, ""},
-    {"heavy", "pesante", kObject | kFurniture, false, "heavier"},
+    {"heavy", "pesante", kObject | kFurniture, false, ""},
     {"light", "leggero", kObject | kFurniture, false, ""},
     {"clean", "pulito", kObject | kFurniture | kPlace, false, "cleaner"},
-    {"cold", "freddo", kFood | kDrink, false, "colder"},
+    {"cold", "freddo", kFood | kDrink, false, ""},
     {"warm", "caldo", kFood | kDrink, false, "warmer"},
     {"long", "lungo", kText | kCrossable, false, "longer"},
     {"high", "alto", kBuilding, false, "higher"},
@@ -252,10 +252,10 @@ constexpr Adjective kAdjectives[] = {
     {"dangerous", "pericoloso", kCrossable, false, ""},
     {"muddy", "fangoso", kCrossable, false, ""},
     {"distant", "lontano", kCrossable | kBuilding, false, ""},
-    {"salty", "salato", kFood, false, "saltier"},
+    {"salty", "salato", kFood, false, ""},
     {"bitter", "amaro", kFood, false, ""},
-    {"narrow", "stretto", kOpening, false, "narrower"},
-    {"low", "basso", kOpening | kBuilding, false, "lower"},
+    {"narrow", "stretto", kOpening, false, ""},
+    {"low", "basso", kOpening | kBuilding, false, ""},
 };
 
 using Names = std::string_view;

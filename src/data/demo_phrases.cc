@@ -15,11 +15,9 @@ constexpr Pair kPastTimes[] = {{"yesterday", "ieri"},
 constexpr Pair kPresentTimes[] = {{"every day", "ogni giorno"}, {"today", "oggi"}};
 constexpr Pair kNowTimes[] = {{"now", "adesso"}, {"today", "oggi"}};
 constexpr Pair kFutureTimes[] = {{"tomorrow", "domani"}, {"next week", "la settimana prossima"}};
-constexpr Pair kBeside[] = {{"under", "sotto"},
-                            {"on", "su"},
-                            {"behind", "dietro"},
-                            {"near", "vicino a"},
-                            {"in front of", "davanti a"}};
+constexpr Pair kBeside[] = {{"under", "sotto"},   {"on", "su"},
+                            {"on", "su"},         {"behind", "dietro"},
+                            {"near", "vicino a"}, {"in front of", "davanti a"}};
 
 Determiner draw_determiner(Draw& draw, const Noun& noun, bool plural, bool plain) {
   if (noun.english_plural.empty()) {
@@ -98,9 +96,9 @@ const Adjective& draw_adjective(Draw& draw, Kinds kinds) {
 // "in the garden", "under the table".
 Text draw_place(Draw& draw) {
   const PhraseOptions options{.plain = true, .adjectives = 15};
-  if (draw.chance(60)) {
+  if (draw.chance(45)) {
     const NounPhrase place = draw_phrase(draw, draw_noun(draw, kPlace), options);
-    return {"in " + place.english, italian(place, "in")};
+    return {fmt::format("in {}", place.english), italian(place, "in")};
   }
   const Pair& beside = draw.pick(kBeside);
   const NounPhrase place = draw_phrase(draw, draw_noun(draw, kFurniture), options);
@@ -163,7 +161,7 @@ NounPhrase draw_phrase(Draw& draw, const Noun& noun, const PhraseOptions& option
     const NounPhrase owner = draw_phrase(draw, draw_noun(draw, kPerson, noun.english),
                                          {.definite = true, .adjectives = 0, .plural = 0});
     phrase.english = fmt::format("{}'s {}", owner.english, english);
-    core += " " + italian(owner, "di");
+    core += fmt::format(" {}", italian(owner, "di"));
   }
   phrase.parts = {{determiner, core, agreement}};
   return phrase;
@@ -171,7 +169,7 @@ NounPhrase draw_phrase(Draw& draw, const Noun& noun, const PhraseOptions& option
 
 NounPhrase draw_subject(Draw& draw, Kinds kinds, size_t adjectives) {
   const Noun& noun = draw_noun(draw, kinds);
-  const NounPhrase phrase = draw_phrase(draw, noun, {.adjectives = adjectives});
+  NounPhrase phrase = draw_phrase(draw, noun, {.adjectives = adjectives});
   if (!draw.chance(8)) {
     return phrase;
   }
@@ -191,7 +189,7 @@ Tense draw_tense(Draw& draw, const Verb& verb, const Agreement& subject) {
                             {Tense::present, third && !same_past ? 34U : 0U},
                             {Tense::progressive, state ? 0U : 12U},
                             {Tense::past_progressive, state ? 0U : 6U},
-                            {Tense::future, third && !verb.future.empty() ? 30U : 0U},
+                            {Tense::future, third && !verb.future.empty() ? 45U : 0U},
                             {Tense::can, 4},
                             {Tense::must, 4},
                             {Tense::want, 4},
@@ -255,13 +253,17 @@ void add_tail(Draw& draw, Clause& clause, size_t percent) {
   if (!draw.chance(percent)) {
     return;
   }
-  if (draw.chance(45)) {
+  // One does not reach a river "in the kitchen".
+  constexpr std::string_view kMoving[] = {"reach", "cross", "arrive", "leave"};
+  const bool moving =
+      std::find(std::begin(kMoving), std::end(kMoving), clause.verb->english) != std::end(kMoving);
+  if (moving || draw.chance(45)) {
     add_time(draw, clause, 100);
     return;
   }
   const Text place = draw_place(draw);
-  clause.english_tail = " " + place.english;
-  clause.italian_tail = " " + place.italian;
+  clause.english_tail = fmt::format(" {}", place.english);
+  clause.italian_tail = fmt::format(" {}", place.italian);
 }
 
 void note(Sentence& sentence, const NounPhrase& phrase) {

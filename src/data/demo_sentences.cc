@@ -75,8 +75,9 @@ Sentence intransitive(Draw& draw) {
 }
 
 Sentence copula(Draw& draw) {
-  constexpr Kinds kSubjects[] = {kPerson, kAnimal,    kPerson,  kAnimal,    kFood,  kDrink,   kText,
-                                 kObject, kFurniture, kOpening, kCrossable, kPlace, kBuilding};
+  constexpr Kinds kSubjects[] = {kPerson,    kPerson,  kPerson,    kPerson, kAnimal,
+                                 kAnimal,    kFood,    kDrink,     kText,   kObject,
+                                 kFurniture, kOpening, kCrossable, kPlace,  kBuilding};
   const Kinds kind = draw.pick(kSubjects);
   const NounPhrase subject = kind == kPerson && draw.chance(75) ? pronoun(draw.pick(kPronouns))
                              : draw.chance(20)
@@ -161,15 +162,15 @@ Sentence with_question_word(Draw& draw) {
                         .ambiguous = {},
                         .expected = {}};
       sentence.english = english(clause);
-      sentence.italian = "chi " + italian(clause);
+      sentence.italian = fmt::format("chi {}", italian(clause));
       break;
     case 1:
-      sentence.english = "why " + english_question(clause);
-      sentence.italian = "perché " + italian(clause);
+      sentence.english = fmt::format("why {}", english_question(clause));
+      sentence.italian = fmt::format("perché {}", italian(clause));
       break;
     case 2:
-      sentence.english = "when " + english_question(clause);
-      sentence.italian = "quando " + italian(clause);
+      sentence.english = fmt::format("when {}", english_question(clause));
+      sentence.italian = fmt::format("quando {}", italian(clause));
       break;
     case 3: {
       const Noun& counted = noun(clause.object->head);
@@ -190,7 +191,7 @@ Sentence with_question_word(Draw& draw) {
     }
     default: {
       Clause asked = draw_intransitive_clause(draw);
-      sentence.english = "where " + english_question(asked);
+      sentence.english = fmt::format("where {}", english_question(asked));
       sentence.italian = fmt::format("dove {} {}", italian_verb(asked), italian(asked.subject));
       note(sentence, asked);
       return sentence;
@@ -339,6 +340,7 @@ Sentence saying(Draw& draw) {
   const bool many = who.agreement.plural;
   Clause clause = draw.chance(70) ? draw_transitive(draw) : draw_intransitive_clause(draw);
   clause.negative = draw.chance(15);
+  add_tail(draw, clause, 30);
   Sentence sentence = sentence_of(clause);
   sentence.english =
       fmt::format("{} {} that {}", who.english, many ? says.many : says.one, sentence.english);
@@ -352,6 +354,7 @@ Sentence two_clauses(Draw& draw) {
   Clause first = draw_intransitive_clause(draw);
   Clause second = draw_transitive(draw);
   second.tense = Tense::past;
+  add_tail(draw, second, 30);
   Sentence sentence;
   note(sentence, first);
   note(sentence, second);
@@ -421,8 +424,8 @@ Sentence never(Draw& draw) {
 }
 
 constexpr Family kFamilies[] = {
-    {160, transitive}, {100, with_pronoun}, {120, passive},   {130, intransitive},
-    {90, copula},      {70, relative},      {25, yes_or_no},  {45, with_question_word},
+    {160, transitive}, {130, with_pronoun}, {130, passive},   {130, intransitive},
+    {110, copula},     {70, relative},      {25, yes_or_no},  {45, with_question_word},
     {40, there_is},    {55, giving},        {45, comparison}, {35, liking},
     {45, saying},      {55, two_clauses},   {30, command},    {20, never}};
 

@@ -109,8 +109,7 @@ std::vector<Translator::Result> Translator::translate(std::span<const SourceText
       requests.push_back(std::move(request));
     }
   }
-  const auto decoded =
-      decode_all(*model_.model, requests, options_.decode, options_.batch_tokens);
+  const auto decoded = decode_all(*model_.model, requests, options_.decode, options_.batch_tokens);
   size_t next = 0;
   for (Result& result : results) {
     const auto end = next + static_cast<size_t>(result.pieces);
@@ -120,8 +119,8 @@ std::vector<Translator::Result> Translator::translate(std::span<const SourceText
       for (size_t k = 0; k < std::min(count, decoded[next].size()); ++k) {
         const Hypothesis& hypothesis = decoded[next][k];
         TranslatedText& best = result.best[k];
-        best.text += (best.text.empty() ? "" : " ") +
-                     model_.tokenizers.target->decode(hypothesis.ids);
+        best.text +=
+            (best.text.empty() ? "" : " ") + model_.tokenizers.target->decode(hypothesis.ids);
         best.score += hypothesis.score;
       }
     }

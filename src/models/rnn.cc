@@ -123,7 +123,7 @@ Tensor Rnn::logits(const Batch& batch, std::vector<LayerAttention>* maps) const 
   State state;
   encode(batch.source, batch.source_lengths, state);
   Tensor weights;
-  const Tensor logits = decode(batch.input, state, &weights);  // [B,T,V]
+  Tensor logits = decode(batch.input, state, &weights);  // [B,T,V]
   if (maps != nullptr && weights.defined()) {
     maps->push_back({"cross", 0,
                      weights.to(DType::f32)
@@ -135,6 +135,7 @@ Tensor Rnn::logits(const Batch& batch, std::vector<LayerAttention>* maps) const 
 
 std::unique_ptr<DecodeState> Rnn::start(const Tensor& source, const Tensor& lengths,
                                         int64_t beam) const {
+  check(beam >= 1, "[rnn] a beam of {}, expected 1 or more", beam);
   auto state = std::make_unique<State>();
   encode(source, lengths, *state);
   state->beam = beam;

@@ -1,11 +1,10 @@
 #include "models/transformer.h"
 
 #include <cmath>
-#include <cstring>
 
 #include "base/error.h"
+#include "models/select.h"
 #include "ops/elementwise.h"
-#include "ops/gather.h"
 
 namespace heed {
 namespace {
@@ -159,6 +158,7 @@ Tensor Transformer::logits(const Batch& batch, std::vector<LayerAttention>* maps
 
 std::unique_ptr<DecodeState> Transformer::start(const Tensor& source, const Tensor& lengths,
                                                 int64_t beam) const {
+  check(beam >= 1, "[transformer] a beam of {}, expected 1 or more", beam);
   auto state = std::make_unique<TransformerState>();
   const Tensor memory = encode(source, lengths);  // [B,S,C]
   state->caches.resize(decoder_.size());
@@ -194,15 +194,10 @@ void Transformer::select(DecodeState& base, std::span<const int64_t> sources,
   for (KvCache& cache : state.caches) {
     cache.select(rows);
   }
-  if (static_cast<int64_t>(sources.size()) == state.lengths.dim(0)) {
-    return;  // all are kept, in order
-  }
-  const std::vector<int32_t> kept(sources.begin(), sources.end());
-  const Tensor indices = Tensor::from_ints(kept, {static_cast<int64_t>(kept.size())});
   for (Tensor& memory : state.memory) {
-    memory = index_select(memory, 0, indices);
+    memory = select_rows(memory, sources);
   }
-  state.lengths = index_select(state.lengths, 0, indices);
+  state.lengths = select_rows(state.lengths, sources);
 }
 
 }  // namespace heed

@@ -57,6 +57,10 @@ void KvCache::select(std::span<const int64_t> rows) {
     return;
   }
   const auto count = static_cast<int64_t>(rows.size());
+  for (const int64_t row : rows) {
+    check(0 <= row && row < k.dim(0), "[cache] row {} selected, expected 0 to {}", row,
+          k.dim(0) - 1);
+  }
   const size_t filled = static_cast<size_t>(length * k.dim(2) * k.dim(3)) * size_of(k.dtype());
   for (Tensor* tensor : {&k, &v}) {
     const Tensor old = *tensor;

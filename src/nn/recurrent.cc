@@ -43,7 +43,7 @@ RecurrentEncoderLayer::RecurrentEncoderLayer(const Scope& s, const RecurrentConf
 }
 
 RecurrentResult RecurrentEncoderLayer::operator()(const Tensor& x, const Tensor& lengths) const {
-  const RecurrentResult there = forwards_(x, {}, {.lengths = lengths});  // outputs: [B,S,H]
+  RecurrentResult there = forwards_(x, {}, {.lengths = lengths});  // outputs: [B,S,H]
   if (!backwards_) {
     return there;
   }

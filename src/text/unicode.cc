@@ -1,4 +1,4 @@
-// The only file that knows utf8proc.
+// With unicode_class.cc the only file that knows utf8proc.
 #include "text/unicode.h"
 
 #include <utf8proc.h>

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "models/registry.h"
 #include "ops/elementwise.h"
 #include "train/loss.h"
@@ -303,7 +304,8 @@ void Trainer::validate() {
   }
   validated_at_ = state_.step;
   const ValidationConfig& config = recipe_.validation;
-  ValidationReport report{.step = state_.step};
+  ValidationReport report;
+  report.step = state_.step;
   with_ema([&] {
     report.score = validation_->score(
         *model_, {.bleu = config.bleu,

@@ -25,7 +25,9 @@ TEST(Ter, PublishedSystems) {
 
 TEST(Ter, SacrebleuCases) {
   HEED_SKIP_WITHOUT_SCORE_DATA();
-  for (const auto& one : score_unit_cases("test_ter").at("test_cases")) {
+  const nlohmann::json cases = score_unit_cases("test_ter").at("test_cases");
+  ASSERT_EQ(cases.size(), 7U);
+  for (const auto& one : cases) {
     const double score = ter(one[0].get<Lines>(), one_each(one[1])).score;
     EXPECT_NEAR(score / 100.0, one[2], 1e-3) << one;
   }

@@ -1,0 +1,22 @@
+// Tokens as labels: any bytes become valid UTF-8 that can be shown. Pure functions.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace heed::cli {
+
+inline constexpr char32_t kReplacement = U'\uFFFD';
+
+// Bytes that are not UTF-8 become U+FFFD, one for each.
+std::u32string decode_utf8(std::string_view text);
+std::string encode_utf8(std::u32string_view text);
+
+// Valid UTF-8 that XML can hold, on one line: control characters are spelt out, "\n" or "\x01".
+std::string printable(std::string_view text);
+
+// At most `length` characters, the last being an ellipsis if some are left out.
+std::string shortened(std::string_view text, size_t length);
+
+}  // namespace heed::cli
