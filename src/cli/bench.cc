@@ -167,6 +167,9 @@ void run(const Options& options) {
   if (cases.empty()) {
     cases = {"mt-train", "gpt-train", "gpt-decode", "bert-embed", "attn", "rel-attn"};
   }
+  if (cases.size() == 1 && cases[0] == "translate") {
+    cases = {"mt-greedy-1", "mt-beam-1", "mt-greedy-32", "mt-beam-32"};
+  }
   if (cases.size() == 1 && cases[0] == "layers") {
     LayersOptions layers = options.layers;
     layers.dtype = options.dtypes[0] == "f32" ? DType::f32 : DType::bf16;
@@ -201,8 +204,9 @@ void add_bench(CLI::App& app) {
   for (const BenchCase& bench_case : bench_cases()) {
     list += fmt::format("  {:<12} {}\n", bench_case.name, bench_case.what);
   }
+  list += "  translate    the four cases of decoding above\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
-  bench->add_option("case", options->cases, "Cases to run; default: the first six below");
+  bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench
       ->add_option("--dtype", options->dtypes,
                    "f32, bf16 or both (default); layers takes the first of them")
@@ -217,7 +221,8 @@ void add_bench(CLI::App& app) {
   add_layers_options(*bench, options->layers);
   bench->footer(list +
                 "\nExamples:\n  heed bench\n  heed bench mt-train --dtype bf16 --threads 2\n"
-                "  heed bench attn rel-attn --json\n  heed bench layers --svg layers.svg");
+                "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench layers "
+                "--svg layers.svg");
   bench->callback([options] { run(*options); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "decode/translate.h"
 #include "models/gpt.h"
 #include "models/transformer.h"
 #include "ops/cross_entropy.h"
@@ -74,6 +75,53 @@ Workload mt_train(DType dtype) {
           .tokens = 2 * kPairs * kLength,
           .attention_flops = 0,
           .state = training};
+}
+
+// The preset `small` on a batch as Multi30k has them: 4,096 target tokens in sentences of 24.
+Workload small_train(DType dtype) {
+  constexpr int64_t kPairs = 170;
+  constexpr int64_t kSource = 16;
+  constexpr int64_t kTarget = 24;
+  TransformerConfig config;
+  config.vocabulary = 6000;
+  config.width = 256;
+  config.heads = 4;
+  config.hidden = 1024;
+  config.encoder_layers = 3;
+  config.decoder_layers = 3;
+  auto training = std::make_shared<Training<Transformer>>(config, dtype);
+  const Tensor source = random_tokens({kPairs, kSource}, config.vocabulary, 1);
+  const Tensor input = random_tokens({kPairs, kTarget}, config.vocabulary, 2);
+  const Tensor target = random_tokens({kPairs, kTarget}, config.vocabulary, 3);
+  const auto loss = [=](const Transformer& model) {
+    return cross_entropy(model.decode(input, model.encode(source)), target,
+                         {.label_smoothing = 0.1F});
+  };
+  return {.run = [training, loss] { training->step(loss); },
+          .tokens = kPairs * (kSource + kTarget),
+          .attention_flops = 0,
+          .state = training};
+}
+
+struct Translating {
+  ParameterStore store;
+  Transformer model{store.root(), TransformerConfig{}};
+};
+
+Workload mt_decode(DType dtype, int64_t batch, int64_t beam) {
+  constexpr int64_t kLength = 32;
+  auto translating = std::make_shared<Translating>();
+  translating->store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+  std::vector<DecodeRequest> requests(static_cast<size_t>(batch));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Tensor tokens = random_tokens({kLength}, TransformerConfig{}.vocabulary, i + 1);
+    requests[i].source.assign(tokens.data<int32_t>(), tokens.data<int32_t>() + kLength);
+  }
+  const DecodeOptions options{.beam = beam, .max_length = kLength, .forced_length = true};
+  return {.run = [=] { decode_batch(translating->model, requests, options); },
+          .tokens = static_cast<double>(batch * kLength),
+          .attention_flops = 0,
+          .state = translating};
 }
 
 Workload gpt_train(DType dtype) {
@@ -201,6 +249,16 @@ const std::vector<BenchCase>& bench_cases() {
   static const std::vector<BenchCase> cases{
       {"mt-train", "Transformer base, 8k joint vocabulary, 64 pairs of 32+32 tokens, one Adam step",
        mt_train},
+      {"small-train", "the preset small, 170 pairs of 16+24 tokens as in Multi30k, one Adam step",
+       small_train},
+      {"mt-greedy-1", "Transformer base, 8k vocabulary, 32 source and 32 target tokens, greedy",
+       [](DType dtype) { return mt_decode(dtype, 1, 1); }},
+      {"mt-beam-1", "the same with a beam of 4",
+       [](DType dtype) { return mt_decode(dtype, 1, 4); }},
+      {"mt-greedy-32", "32 sentences together, greedy",
+       [](DType dtype) { return mt_decode(dtype, 32, 1); }},
+      {"mt-beam-32", "32 sentences together with a beam of 4",
+       [](DType dtype) { return mt_decode(dtype, 32, 4); }},
       {"gpt-train", "GPT-2 124M, 4 sequences of 256 tokens, one Adam step", gpt_train},
       {"gpt-decode", "GPT-2 124M, batch 1, 128 new tokens after 16, with a cache", gpt_decode},
       {"bert-embed", "BERT-base's encoder, 32 sentences of 64 tokens, forward", bert_embed},

@@ -11,6 +11,7 @@ void add_train(CLI::App& app);
 void add_translate(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 void add_attention(CLI::App& app);
+void add_corpus(CLI::App& app);
 void add_score(CLI::App& app);
 void add_model_commands(CLI::App& app);
 

@@ -1,7 +1,9 @@
 // The program: parses the command line and hands over. Only here does the process exit; errors
 // become one line on standard error and a non-zero status.
 #include <fmt/core.h>
+#include <unistd.h>
 
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -12,6 +14,17 @@
 namespace {
 
 constexpr int kUsageError = 2;
+
+// By default libgomp's threads spin for milliseconds at the end of each parallel region. With other
+// work on the same cores every region then waits for a time slice, and decoding, which has
+// thousands of them a second, comes to a halt. libgomp reads the setting before main(), so the
+// program starts itself once more; where that fails it goes on as it is.
+void spin_briefly(char** argv) {
+  if (std::getenv("GOMP_SPINCOUNT") == nullptr && std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    ::setenv("GOMP_SPINCOUNT", "1000", 0);
+    ::execv("/proc/self/exe", argv);
+  }
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"Heed trains, fine-tunes, looks into and serves self-attention models on CPUs."};
@@ -25,6 +38,7 @@ int run(int argc, char** argv) {
   heed::cli::add_score(app);
   heed::cli::add_attention(app);
   heed::cli::add_tokenizer(app);
+  heed::cli::add_corpus(app);
   heed::cli::add_model_commands(app);
   heed::cli::add_bench(app);
   try {
@@ -47,6 +61,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  spin_briefly(argv);
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -108,6 +108,7 @@ void add_train(CLI::App& app) {
   command->add_option("RECIPE", arguments->recipe, "recipe in TOML; see recipes/");
   command->add_option("--out", arguments->out, "run folder (default: runs/NAME-OF-RECIPE)");
   command->add_option("--set", arguments->settings, "change a key: --set train.steps=100")
+      ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command->add_flag("--resume", arguments->resume, "continue the run in the folder");
   command->add_flag("--check", arguments->check, "only check the recipe");

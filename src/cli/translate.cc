@@ -20,6 +20,7 @@ struct TranslateArguments {
   std::string precision = "f32";
   TranslatorOptions options;
   std::vector<std::string> suppress;
+  std::string end_token;
   bool scores = false;
 };
 
@@ -106,6 +107,12 @@ void translate(TranslateArguments& arguments) {
     decode.suppress.push_back(model->tokenizers.target->encode(text));
     check(!decode.suppress.back().empty(), "[translate] --suppress has an empty text");
   }
+  if (!arguments.end_token.empty()) {
+    const auto end = model->tokenizers.target->find(arguments.end_token);
+    check(end.has_value(), "[translate] --end-token {} is not in the vocabulary",
+          arguments.end_token);
+    decode.end = *end;
+  }
   LineTranslator(*model, arguments).run();
 }
 
@@ -137,7 +144,9 @@ void add_translate(CLI::App& app) {
       ->check(CLI::Range(1, 1 << 20));
   command->add_option("--prefix", arguments->prefix, "what every translation begins with");
   command->add_option("--prefix-file", arguments->prefix_file, "the same, line by line");
-  command->add_option("--suppress", arguments->suppress, "text that must not be said");
+  command->add_option("--suppress", arguments->suppress, "text that must not be said")
+      ->allow_extra_args(false);
+  command->add_option("--end-token", arguments->end_token, "piece that ends a translation");
   command->add_option("--precision", arguments->precision, "of the products")
       ->check(CLI::IsMember({"f32", "bf16"}))
       ->capture_default_str();

@@ -57,6 +57,7 @@ class BeamSearch {
   std::unique_ptr<DecodeState> state_;
   std::vector<std::vector<Hypothesis>> results_;
   int64_t position_ = 0;
+  int32_t end_;
 };
 
 int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options) {
@@ -67,7 +68,11 @@ int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options) {
 
 BeamSearch::BeamSearch(const Seq2SeqModel& model, std::span<const DecodeRequest> requests,
                        const DecodeOptions& options)
-    : model_(model), requests_(requests), options_(options), results_(requests.size()) {
+    : model_(model),
+      requests_(requests),
+      options_(options),
+      results_(requests.size()),
+      end_(options.end >= 0 ? options.end : options.special.end) {
   const auto count = static_cast<int64_t>(requests.size());
   const auto beam = static_cast<size_t>(options.beam);
   int64_t width = 1;
@@ -129,7 +134,7 @@ void BeamSearch::suppress(const Tensor& logits) const {
     forbid(row, options_.special.start);
     forbid(row, options_.special.pad);
     if (options_.forced_length) {
-      forbid(row, options_.special.end);
+      forbid(row, end_);
     }
   }
 }
@@ -196,7 +201,7 @@ void BeamSearch::advance(size_t sentence, const std::vector<Candidate>& candidat
   for (size_t rank = 0; rank < candidates.size() && ids.size() < beam; ++rank) {
     const Candidate& next = candidates[rank];
     const std::vector<int32_t>& before = search.ids[static_cast<size_t>(next.row - first)];
-    if (next.token == options_.special.end) {
+    if (next.token == end_) {
       if (rank < beam) {  // an end that does not even rank among the live ones is none
         const auto length = static_cast<int64_t>(before.size()) + 1;
         search.ended.push_back(

@@ -21,6 +21,7 @@ struct DecodeOptions {
   int64_t max_length = 0;       // of a translation in tokens; 0: 2 * source + 16
   bool forced_length = false;   // exactly max_length tokens: END is never said (for measuring)
   SpecialIds special = {};      // of the target
+  int32_t end = -1;             // ends a translation; -1: END
   std::vector<std::vector<int32_t>> suppress = {};  // sequences that must not be said
 };
 

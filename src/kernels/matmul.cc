@@ -12,6 +12,7 @@
 #include "kernels/cpu.h"
 #include "kernels/gemv.h"
 #include "kernels/onednn.h"
+#include "kernels/panel_gemm.h"
 #include "tensor/tensor.h"
 
 namespace heed::kernels {
@@ -42,8 +43,10 @@ class FrozenWeights {
     }
   }
 
-  // The packed form of a frozen operand, or null if it may still change.
-  const bf16* amx_packed(const Matmul& args) {
+  // The packed form of a frozen operand, or null if it may still change. `pack` makes it from the
+  // operand when it is met first.
+  template <typename Pack>
+  const Tensor* packed(const Matmul& args, const Pack& pack) {
     const std::lock_guard lock(mutex_);
     const auto* data = static_cast<const std::byte*>(args.b.data);
     auto range = ranges_.upper_bound(data);
@@ -52,13 +55,9 @@ class FrozenWeights {
     }
     Tensor& packed = packed_[Key{data, args.k, args.n, args.ldb, args.transpose_b}];
     if (!packed.defined()) {
-      const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
-      packed = Tensor::empty({size}, DType::bf16);
-      const auto* b = static_cast<const bf16*>(args.b.data);
-      (args.transpose_b ? amx::pack_b_transposed : amx::pack_b)(b, args.ldb, args.k, args.n,
-                                                                packed.data<bf16>());
+      packed = pack(args);
     }
-    return packed.data<bf16>();
+    return &packed;
   }
 
  private:
@@ -70,31 +69,20 @@ class FrozenWeights {
   std::map<Key, Tensor> packed_;
 };
 
-void amx_matmul(const Matmul& args) {
-  const auto at = [](const void* data, int64_t offset, DType dtype) {
-    return static_cast<const std::byte*>(data) + static_cast<size_t>(offset) * size_of(dtype);
-  };
-  const bf16* packed = args.batch == 1 ? FrozenWeights::global().amx_packed(args) : nullptr;
-  for (int64_t i = 0; i < args.batch; ++i) {
-    const auto* c = at(args.c.data, i * args.stride_c, args.c.dtype);
-    amx::gemm({.M = args.m,
-               .N = args.n,
-               .K = args.k,
-               .a = reinterpret_cast<const bf16*>(at(args.a.data, i * args.stride_a, DType::bf16)),
-               .lda = args.lda,
-               .a_transposed = args.transpose_a,
-               .b = reinterpret_cast<const bf16*>(at(args.b.data, i * args.stride_b, DType::bf16)),
-               .ldb = args.ldb,
-               .b_transposed = args.transpose_b,
-               .b_packed = packed,
-               .c = const_cast<std::byte*>(c),
-               .ldc = args.ldc,
-               .c_is_f32 = args.c.dtype == DType::f32,
-               .accumulate = args.accumulate,
-               .bias = args.bias,
-               .activation = args.activation,
-               .pre_activation = static_cast<bf16*>(args.pre_activation)});
-  }
+Tensor amx_packed(const Matmul& args) {
+  const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
+  Tensor packed = Tensor::empty({size}, DType::bf16);
+  const auto* b = static_cast<const bf16*>(args.b.data);
+  (args.transpose_b ? amx::pack_b_transposed : amx::pack_b)(b, args.ldb, args.k, args.n,
+                                                            packed.data<bf16>());
+  return packed;
+}
+
+Tensor panel_packed(const Matmul& args) {
+  Tensor packed = Tensor::empty({static_cast<int64_t>(panel_packed_size(args.n, args.k))});
+  pack_panels(static_cast<const float*>(args.b.data), args.ldb, args.n, args.k,
+              packed.data<float>());
+  return packed;
 }
 
 // `multiply` for the product and bias, then the activation in a second pass.
@@ -120,6 +108,66 @@ void with_separate_activation(const Matmul& args, const Multiply& multiply) {
     if (dense) {
       break;
     }
+  }
+}
+
+// f32 products with frozen weights: rows come out the same in any batch. False if B may change.
+bool frozen_matmul(const Matmul& args) {
+  if (args.batch != 1 || !args.transpose_b || args.transpose_a || args.accumulate ||
+      args.c.dtype != DType::f32) {
+    return false;
+  }
+  const Tensor* packed = FrozenWeights::global().packed(args, panel_packed);
+  if (packed == nullptr) {
+    return false;
+  }
+  const auto multiply = [&](const Matmul& product) {
+    panel_gemm({.m = product.m,
+                .n = product.n,
+                .k = product.k,
+                .a = static_cast<const float*>(product.a.data),
+                .lda = product.lda,
+                .packed_b = packed->data<float>(),
+                .c = static_cast<float*>(product.c.data),
+                .ldc = product.ldc,
+                .bias = product.bias,
+                .relu = product.activation == Activation::relu});
+  };
+  const bool fused = args.activation == Activation::none || args.activation == Activation::relu;
+  if (fused && args.pre_activation == nullptr) {
+    multiply(args);
+  } else {
+    with_separate_activation(args, multiply);
+  }
+  return true;
+}
+
+void amx_matmul(const Matmul& args) {
+  const auto at = [](const void* data, int64_t offset, DType dtype) {
+    return static_cast<const std::byte*>(data) + static_cast<size_t>(offset) * size_of(dtype);
+  };
+  const Tensor* frozen =
+      args.batch == 1 ? FrozenWeights::global().packed(args, amx_packed) : nullptr;
+  const bf16* packed = frozen == nullptr ? nullptr : frozen->data<bf16>();
+  for (int64_t i = 0; i < args.batch; ++i) {
+    const auto* c = at(args.c.data, i * args.stride_c, args.c.dtype);
+    amx::gemm({.M = args.m,
+               .N = args.n,
+               .K = args.k,
+               .a = reinterpret_cast<const bf16*>(at(args.a.data, i * args.stride_a, DType::bf16)),
+               .lda = args.lda,
+               .a_transposed = args.transpose_a,
+               .b = reinterpret_cast<const bf16*>(at(args.b.data, i * args.stride_b, DType::bf16)),
+               .ldb = args.ldb,
+               .b_transposed = args.transpose_b,
+               .b_packed = packed,
+               .c = const_cast<std::byte*>(c),
+               .ldc = args.ldc,
+               .c_is_f32 = args.c.dtype == DType::f32,
+               .accumulate = args.accumulate,
+               .bias = args.bias,
+               .activation = args.activation,
+               .pre_activation = static_cast<bf16*>(args.pre_activation)});
   }
 }
 
@@ -225,6 +273,9 @@ void matmul(Matmul args) {
   }
   if (product_log != nullptr) {
     product_log->push_back(args);
+  }
+  if (args.a.dtype == DType::f32 && frozen_matmul(args)) {
+    return;
   }
   const bool one_row = args.m == 1 && args.batch == 1 && args.transpose_b && !args.transpose_a;
   const bool separate = args.activation != Activation::none || args.pre_activation != nullptr;

@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "models/conv.h"
+#include "models/rnn.h"
 #include "models/transformer.h"
 
 namespace heed {
@@ -73,6 +75,8 @@ const std::vector<Kind>& kinds() {
                                             {"small", transformer(256, 4, 3, 0.1F)},
                                             {"base", transformer(512, 8, 6, 0.1F)},
                                             {"big", transformer(1024, 16, 6, 0.3F)}}),
+      kind<Rnn, RnnConfig>("rnn", {{"small", RnnConfig{}}}),
+      kind<ConvS2S, ConvConfig>("conv", {{"small", ConvConfig{}}}),
   };
   return all;
 }
