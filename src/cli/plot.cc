@@ -134,11 +134,10 @@ void check_series(const PlotPanel& panel, const PlotSeries& series) {
   check(!series.points.empty(), "[plot] series \"{}\" of \"{}\" has no points", series.name,
         panel.title);
   for (const PlotPoint& p : series.points) {
-    check(std::isfinite(p.x) && std::isfinite(p.y), "[plot] series \"{}\" has the point ({}, {})",
-          series.name, p.x, p.y);
-    check(panel.linear || (p.x > 0.0 && p.y > 0.0),
-          "[plot] series \"{}\" has the point ({}, {}), expected positive numbers on log axes",
-          series.name, p.x, p.y);
+    const bool finite = std::isfinite(p.x) && std::isfinite(p.y);
+    check(finite && (panel.linear || (p.x > 0.0 && p.y > 0.0)),
+          "[plot] series \"{}\" has the point ({}, {}), expected {}", series.name, p.x, p.y,
+          panel.linear ? "finite numbers" : "positive numbers on log axes");
   }
 }
 

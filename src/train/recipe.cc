@@ -54,6 +54,27 @@ Json parse_toml(const std::string& text, const std::string& where) {
   }
 }
 
+// The file's tables over those of the recipe it names as its base. A model is one whole: it is
+// taken over or replaced, never mixed.
+Json read_with_base(const fs::path& file, int depth = 0) {
+  constexpr int kDeepest = 8;
+  check(depth < kDeepest, "[{}] recipes are based on each other in a circle", file.string());
+  Json json = parse_toml(read_file(file), file.string());
+  const auto base = json.find("base");
+  if (base == json.end()) {
+    return json;
+  }
+  check(base->is_string(), "[{}] base is {}, expected the name of a recipe", file.string(),
+        base->dump());
+  Json merged = read_with_base(file.parent_path() / base->get<std::string>(), depth + 1);
+  json.erase("base");
+  if (json.contains("model")) {
+    merged.erase("model");
+  }
+  merged.merge_patch(json);
+  return merged;
+}
+
 // A value as TOML writes it; what is none is taken as a text.
 Json parse_value(const std::string& text, const std::string& where) {
   try {
@@ -133,7 +154,7 @@ Recipe parse_recipe(Json json, const std::string& where) {
 }
 
 Recipe read_recipe(const fs::path& file, std::span<const std::string> settings) {
-  Json json = parse_toml(read_file(file), file.string());
+  Json json = read_with_base(file);
   for (const std::string& setting : settings) {
     apply_setting(json, setting);
   }
