@@ -12,6 +12,7 @@ void add_translate(CLI::App& app);
 void add_tokenizer(CLI::App& app);
 void add_attention(CLI::App& app);
 void add_corpus(CLI::App& app);
+void add_compare(CLI::App& app);
 void add_score(CLI::App& app);
 void add_model_commands(CLI::App& app);
 

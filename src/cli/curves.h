@@ -1,12 +1,21 @@
-// The learning curves of a run as one picture.
+// Learning curves from the logs of runs, as one picture.
 #pragma once
 
 #include <filesystem>
+#include <string>
+#include <vector>
 
 namespace heed::cli {
 
-// Reads log.jsonl and draws training loss, validation loss and BLEU against steps. Without two
-// points of anything there is nothing to draw, and no file.
-void write_curves(const std::filesystem::path& log, const std::filesystem::path& picture);
+struct NamedRun {
+  std::string name;
+  std::filesystem::path folder;
+};
+
+// Training loss, validation loss and BLEU of one run against steps, from log.jsonl into curves.svg
+// beside it. Without two points of anything there is nothing to draw, and no file.
+void write_curves(const std::filesystem::path& folder);
+// Validation loss and BLEU of several runs.
+void compare_curves(const std::vector<NamedRun>& runs, const std::filesystem::path& picture);
 
 }  // namespace heed::cli

@@ -38,6 +38,7 @@ int run(int argc, char** argv) {
   heed::cli::add_score(app);
   heed::cli::add_attention(app);
   heed::cli::add_tokenizer(app);
+  heed::cli::add_compare(app);
   heed::cli::add_corpus(app);
   heed::cli::add_model_commands(app);
   heed::cli::add_bench(app);

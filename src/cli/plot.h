@@ -19,7 +19,7 @@ struct PlotPoint {
 
 struct PlotSeries {
   std::string name;  // series of the same name share colour and legend over all panels
-  std::vector<PlotPoint> points;
+  std::vector<PlotPoint> points = {};
   bool dashed = false;  // a line without points and without a legend of its own
 };
 

@@ -88,7 +88,7 @@ void train(const TrainArguments& arguments) {
   Trainer trainer(recipe, folder, arguments.resume, progress);
   const TrainEnd end = trainer.run(stop);
   progress.end();
-  write_curves(folder / "log.jsonl", folder / "curves.svg");
+  write_curves(folder);
   if (end == TrainEnd::interrupted) {
     fmt::print(stderr, "stopped after step {}; go on with: heed train {} --out {} --resume\n",
                trainer.state().step, arguments.recipe, folder.string());

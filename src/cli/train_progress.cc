@@ -88,7 +88,7 @@ void TrainProgress::validated(const ValidationReport& report) {
   if (!report.example_source.empty()) {
     line(fmt::format("  {} -> {}", report.example_source, report.example_target));
   }
-  write_curves(folder_ / "log.jsonl", folder_ / "curves.svg");
+  write_curves(folder_);
 }
 
 void TrainProgress::noted(const std::string& text) { line(text); }

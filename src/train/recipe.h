@@ -163,8 +163,8 @@ struct Recipe {
   }
 };
 
-// `base = "OTHER.toml"` takes everything over from another recipe that is not said anew. Files named
-// in the recipe are relative to it; ${HEED_DATA} stands for that folder, by default
+// `base = "OTHER.toml"` takes everything over from another recipe that is not said anew. Files
+// named in the recipe are relative to it; ${HEED_DATA} stands for that folder, by default
 // ../shared/data. `settings` are "key=value" with values as TOML writes them (a text may do without
 // quotes).
 Recipe read_recipe(const std::filesystem::path& file, std::span<const std::string> settings = {});
