@@ -3,6 +3,27 @@
 #include <algorithm>
 
 namespace heed::config {
+namespace {
+
+// A value as errors show it: short, and never by descending into lists and tables, which strangers
+// may have nested deeper than the stack goes.
+std::string shown(const Json& value) {
+  if (value.is_structured()) {
+    return value.is_array() ? "a list" : "a table";
+  }
+  constexpr size_t kLongest = 60;
+  std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (text.size() > kLongest) {
+    size_t end = kLongest;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+      --end;  // not inside a character
+    }
+    text = text.substr(0, end) + "...";
+  }
+  return text;
+}
+
+}  // namespace
 
 std::string joined(std::string_view path, std::string_view name) {
   return path.empty() ? std::string(name) : fmt::format("{}.{}", path, name);
@@ -10,7 +31,7 @@ std::string joined(std::string_view path, std::string_view name) {
 
 void wrong_type(std::string_view where, std::string_view path, const Json& value,
                 std::string_view expected) {
-  fail("[{}] {} is {}, expected {}", where, path.empty() ? "the whole" : path, value.dump(),
+  fail("[{}] {} is {}, expected {}", where, path.empty() ? "the whole" : path, shown(value),
        expected);
 }
 

@@ -62,7 +62,10 @@ void read_number(T& value, const Json& json, std::string_view where, std::string
     if (!json.is_number()) {
       wrong_type(where, path, json, "a number");
     }
+    // A double beyond the floats, or the infinity of a TOML file, could not be written back.
     value = json.get<T>();
+    check(std::isfinite(value), "[{}] {} is {}, which is out of range", where, path,
+          json.get<double>());
   } else {
     const bool whole =
         json.is_number_integer() ||

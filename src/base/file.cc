@@ -50,7 +50,8 @@ MappedFile::~MappedFile() {
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  check(!std::filesystem::is_directory(path), "[file] {} is a folder, expected a file",
+  std::error_code unknown;  // opening tells what is wrong then
+  check(!std::filesystem::is_directory(path, unknown), "[file] {} is a folder, expected a file",
         path.string());
   std::ifstream stream(path, std::ios::binary);
   check(stream.good(), "[file] cannot open {}: {}", path.string(), reason());
@@ -89,9 +90,11 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
 }
 
 void AtomicFile::commit() {
-  check(::fsync(descriptor_) == 0, "[file] cannot write {}: {}", path_.string(), reason());
-  check(::close(std::exchange(descriptor_, -1)) == 0, "[file] cannot close {}: {}", path_.string(),
-        reason());
+  // Named first: arguments are evaluated in any order, and reason() must come after the call.
+  const bool synced = ::fsync(descriptor_) == 0;
+  check(synced, "[file] cannot write {}: {}", path_.string(), reason());
+  const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  check(closed, "[file] cannot close {}: {}", path_.string(), reason());
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
     const std::string why = reason();
     ::unlink(temporary_.c_str());

@@ -52,9 +52,10 @@ std::vector<int32_t> target_ids(const LoadedModel& model, const AttentionArgumen
     return model.tokenizers.target->encode(arguments.target);
   }
   const std::vector<DecodeRequest> requests{{source}};
-  const auto decoded =
-      decode_batch(*model.model, requests,
-                   {.beam = arguments.beam, .special = model.tokenizers.target->special()});
+  const auto decoded = decode_batch(*model.model, requests,
+                                    {.beam = arguments.beam,
+                                     .special = model.tokenizers.target->special(),
+                                     .vocabulary = model.tokenizers.target->size()});
   return decoded.front().front().ids;
 }
 

@@ -111,7 +111,7 @@ struct Translating {
 Workload mt_decode(DType dtype, int64_t batch, int64_t beam) {
   constexpr int64_t kLength = 32;
   auto translating = std::make_shared<Translating>();
-  translating->store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+  translating->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
   std::vector<DecodeRequest> requests(static_cast<size_t>(batch));
   for (size_t i = 0; i < requests.size(); ++i) {
     const Tensor tokens = random_tokens({kLength}, TransformerConfig{}.vocabulary, i + 1);

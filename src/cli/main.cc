@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,11 @@ constexpr int kUsageError = 2;
 void spin_briefly(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") == nullptr && std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("GOMP_SPINCOUNT", "1000", 0);
-    ::execv("/proc/self/exe", argv);
+    std::error_code error;
+    const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
+    if (!error) {
+      ::execv(self.c_str(), argv);
+    }
   }
 }
 
@@ -31,7 +36,6 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", std::string("heed ") + HEED_VERSION + " (" +
                                         heed::name_of(heed::max_isa()) + ")");
   app.require_subcommand(1);
-  app.allow_extras();
   app.footer("`heed COMMAND --help` explains a command and gives examples.");
   heed::cli::add_train(app);
   heed::cli::add_translate(app);
@@ -42,6 +46,7 @@ int run(int argc, char** argv) {
   heed::cli::add_corpus(app);
   heed::cli::add_model_commands(app);
   heed::cli::add_bench(app);
+  app.allow_extras();  // last: commands made after it would take options they do not have
   try {
     app.parse(argc, argv);
   } catch (const CLI::RuntimeError& error) {
@@ -50,7 +55,7 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) {
       return app.exit(error);  // --help and --version
     }
-    const std::vector<std::string> rest = app.remaining();
+    const std::vector<std::string> rest = app.remaining(true);
     fmt::print(
         stderr, "heed: {} (see heed --help)\n",
         rest.empty() ? std::string(error.what()) : fmt::format("there is no \"{}\"", rest.front()));

@@ -60,9 +60,11 @@ class BeamSearch {
   int32_t end_;
 };
 
-int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options) {
+// Of a translation in tokens; `longest` is the model's, 0: any.
+int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options, int64_t longest) {
   const auto source = static_cast<int64_t>(request.source.size());
-  return std::max(options.max_length > 0 ? options.max_length : 2 * source + 16,
+  const int64_t wanted = options.max_length > 0 ? options.max_length : 2 * source + 16;
+  return std::max(longest > 0 ? std::min(wanted, longest) : wanted,
                   static_cast<int64_t>(request.prefix.size()));
 }
 
@@ -87,7 +89,7 @@ BeamSearch::BeamSearch(const Seq2SeqModel& model, std::span<const DecodeRequest>
     std::copy(ids.begin(), ids.end(), source.begin() + static_cast<int64_t>(i) * width);
     lengths.push_back(static_cast<int32_t>(ids.size()));
     Search search{.request = i,
-                  .limit = limit_of(requests[i], options),
+                  .limit = limit_of(requests[i], options, model.longest()),
                   .ids = std::vector<std::vector<int32_t>>(beam),
                   .log_probability = std::vector<double>(beam, kImpossible)};
     search.log_probability[0] = 0.0;  // all rows are equal at first: one of them counts
@@ -114,7 +116,8 @@ Tensor BeamSearch::last_tokens() const {
   return Tensor::from_ints(tokens, {static_cast<int64_t>(tokens.size())});
 }
 
-// Tokens that would complete a forbidden sequence become impossible.
+// Tokens that would complete a forbidden sequence, or that the vocabulary does not have, become
+// impossible.
 void BeamSearch::suppress(const Tensor& logits) const {
   const auto forbid = [&](int64_t row, int32_t token) {
     if (token >= 0 && token < logits.dim(1)) {
@@ -133,6 +136,9 @@ void BeamSearch::suppress(const Tensor& logits) const {
     }
     forbid(row, options_.special.start);
     forbid(row, options_.special.pad);
+    for (int64_t token = options_.vocabulary; token > 0 && token < logits.dim(1); ++token) {
+      forbid(row, static_cast<int32_t>(token));  // embeddings that only round up
+    }
     if (options_.forced_length) {
       forbid(row, end_);
     }
@@ -168,8 +174,10 @@ std::vector<Candidate> BeamSearch::candidates(size_t sentence, const TopK& best)
     const double so_far = search.log_probability[static_cast<size_t>(k)];
     const int64_t row = static_cast<int64_t>(sentence) * options_.beam + k;
     for (int64_t j = 0; so_far != kImpossible && j < width; ++j) {
-      all.push_back({so_far + best.values.data<float>()[row * width + j], row,
-                     best.indices.data<int32_t>()[row * width + j]});
+      const double next = so_far + best.values.data<float>()[row * width + j];
+      if (std::isfinite(next)) {  // neither forbidden nor of a model whose weights are no numbers
+        all.push_back({next, row, best.indices.data<int32_t>()[row * width + j]});
+      }
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
@@ -254,6 +262,9 @@ void BeamSearch::finish(Search& search) {
           {search.ids[k], search.log_probability[k],
            search.log_probability[k] / length_penalty(length, options_.length_penalty)});
     }
+  }
+  if (search.ended.empty()) {  // there was no way to go on
+    search.ended.push_back({search.ids[0], kImpossible, kImpossible});
   }
   std::stable_sort(search.ended.begin(), search.ended.end(),
                    [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });

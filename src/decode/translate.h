@@ -21,6 +21,7 @@ struct DecodeOptions {
   int64_t max_length = 0;       // of a translation in tokens; 0: 2 * source + 16
   bool forced_length = false;   // exactly max_length tokens: END is never said (for measuring)
   SpecialIds special = {};      // of the target
+  int64_t vocabulary = 0;       // ids below may be said; 0: all that the model has
   int32_t end = -1;             // ends a translation; -1: END
   std::vector<std::vector<int32_t>> suppress = {};  // sequences that must not be said
 };
@@ -37,7 +38,7 @@ struct DecodeRequest {
   std::vector<int32_t> prefix = {};
 };
 
-// One batch: the hypotheses of each request, best first.
+// One batch: the hypotheses of each request, at least one, best first.
 std::vector<std::vector<Hypothesis>> decode_batch(const Seq2SeqModel& model,
                                                   std::span<const DecodeRequest> requests,
                                                   const DecodeOptions& options);

@@ -53,10 +53,9 @@ std::vector<std::string> halves(const std::string& text) {
 Translator::Translator(const LoadedModel& model, const TranslatorOptions& options)
     : model_(model), options_(options) {
   options_.decode.special = model.tokenizers.target->special();
+  options_.decode.vocabulary = model.tokenizers.target->size();
   if (const int64_t most = model.model->longest(); most > 0) {
     options_.longest = std::min(options_.longest, most - 1);
-    const int64_t said = options_.decode.max_length;
-    options_.decode.max_length = said == 0 ? most - 1 : std::min(said, most - 1);
   }
 }
 

@@ -14,79 +14,126 @@ HWY_BEFORE_NAMESPACE();
 namespace heed {
 namespace HWY_NAMESPACE {
 
-// Four dot products at a time: four streams keep the memory busier than one. Rows are short streams
-// (a hardware prefetcher warms up anew at each), so the rows kAhead bytes further on are asked for.
+// A tile of rows of x times four rows of w keeps one vector of sums for each product in registers.
+// For a single row four streams keep the memory busier than one; they are short (a hardware
+// prefetcher warms up anew at each), so the rows kAhead bytes further on are asked for.
 inline constexpr size_t kAhead = 8192;
+inline constexpr size_t kColumns = 4;
+inline constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
 
-template <typename T>
-HWY_INLINE void dot4(const T* x, const T* w, size_t ldw, size_t k, float* out) {
+using Quad = hn::FixedTag<float, kColumns>;
+
+// Adds the 128-bit blocks of a vector, upper half to lower half, until one is left.
+template <class D, class V>
+HWY_INLINE hn::Vec<Quad> add_blocks(D d, V v) {
+  if constexpr (hn::MaxLanes(d) == kColumns) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return add_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums of four vectors' lanes, always in the same order.
+HWY_INLINE hn::Vec<Quad> sums_of(const FloatVec* v) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> wide;
+  const auto ab = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+  const auto cd = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
+  const auto low = hn::InterleaveLower(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
+  const auto high = hn::InterleaveUpper(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
+  return add_blocks(d, hn::Add(hn::BitCast(d, low), hn::BitCast(d, high)));
+}
+
+// out[r][c] = x row r . w row c. Fewer than four columns: the last one again.
+template <int64_t rows, typename T>
+HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float (*out)[kColumns]) {
   const size_t lanes = hn::Lanes(FloatTag());
-  FloatVec sum0 = zero();
-  FloatVec sum1 = zero();
-  FloatVec sum2 = zero();
-  FloatVec sum3 = zero();
-  size_t i = 0;
-  for (; i + lanes <= k; i += lanes) {
-    for (size_t row = 0; row < 4; ++row) {
-      hwy::Prefetch(w + row * ldw + i + kAhead / sizeof(T));
+  FloatVec sums[rows][kColumns];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      sums[r][c] = zero();
     }
-    const FloatVec v = load(x + i);
-    sum0 = hn::MulAdd(v, load(w + i), sum0);
-    sum1 = hn::MulAdd(v, load(w + ldw + i), sum1);
-    sum2 = hn::MulAdd(v, load(w + 2 * ldw + i), sum2);
-    sum3 = hn::MulAdd(v, load(w + 3 * ldw + i), sum3);
   }
-  if (i < k) {
-    const FloatVec v = load_n(x + i, k - i);
-    sum0 = hn::MulAdd(v, load_n(w + i, k - i), sum0);
-    sum1 = hn::MulAdd(v, load_n(w + ldw + i, k - i), sum1);
-    sum2 = hn::MulAdd(v, load_n(w + 2 * ldw + i, k - i), sum2);
-    sum3 = hn::MulAdd(v, load_n(w + 3 * ldw + i, k - i), sum3);
-  }
-  out[0] = sum(sum0);
-  out[1] = sum(sum1);
-  out[2] = sum(sum2);
-  out[3] = sum(sum3);
-}
-
-template <typename T>
-HWY_INLINE float dot(const T* x, const T* w, size_t k) {
-  const size_t lanes = hn::Lanes(FloatTag());
-  FloatVec total = zero();
   size_t i = 0;
   for (; i + lanes <= k; i += lanes) {
-    total = hn::MulAdd(load(x + i), load(w + i), total);
-  }
-  if (i < k) {
-    total = hn::MulAdd(load_n(x + i, k - i), load_n(w + i, k - i), total);
-  }
-  return sum(total);
-}
-
-template <typename T, typename TY>
-void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
-  const T* x = static_cast<const T*>(args.x.data);
-  const T* w = static_cast<const T*>(args.w.data);
-  TY* y = static_cast<TY*>(args.y.data);
-  const size_t k = static_cast<size_t>(args.k);
-  const auto put = [&](int64_t row, int64_t column, float value) {
-    TY& place = y[row * args.ldy + column];
-    const float bias = args.bias == nullptr ? 0.0F : args.bias[column];
-    place = TY(value + bias + (args.accumulate ? static_cast<float>(place) : 0.0F));
-  };
-  int64_t n = begin;
-  for (; n + 4 <= end; n += 4) {
-    for (int64_t row = 0; row < args.m; ++row) {
-      float out[4];
-      dot4(x + row * args.ldx, w + n * args.ldw, static_cast<size_t>(args.ldw), k, out);
-      for (int64_t i = 0; i < 4; ++i) {
-        put(row, n + i, out[i]);
+    FloatVec weights[kColumns];
+    HWY_UNROLL(4)
+    for (size_t c = 0; c < kColumns; ++c) {
+      if (rows == 1) {
+        hwy::Prefetch(w[c] + i + kAhead / sizeof(T));
+      }
+      weights[c] = load(w[c] + i);
+    }
+    HWY_UNROLL(6)
+    for (int64_t r = 0; r < rows; ++r) {
+      const FloatVec v = load(x + r * ldx + i);
+      for (size_t c = 0; c < kColumns; ++c) {
+        sums[r][c] = hn::MulAdd(v, weights[c], sums[r][c]);
       }
     }
   }
-  for (; n < end; ++n) {
-    for (int64_t row = 0; row < args.m; ++row) {
-      put(row, n, dot(x + row * args.ldx, w + n * args.ldw, k));
+  if (i < k) {
+    for (int64_t r = 0; r < rows; ++r) {
+      const FloatVec v = load_n(x + r * ldx + i, k - i);
+      for (size_t c = 0; c < kColumns; ++c) {
+        sums[r][c] = hn::MulAdd(v, load_n(w[c] + i, k - i), sums[r][c]);
+      }
+    }
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    hn::StoreU(sums_of(sums[r]), Quad(), out[r]);
+  }
+}
+
+template <int64_t rows, typename T, typename TY>
+HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int64_t columns) {
+  const T* x = static_cast<const T*>(args.x.data) + row * args.ldx;
+  const T* base = static_cast<const T*>(args.w.data);
+  const T* w[kColumns];
+  for (int64_t c = 0; c < static_cast<int64_t>(kColumns); ++c) {
+    w[c] = base + (column + std::min(c, columns - 1)) * args.ldw;
+  }
+  HWY_ALIGN float out[rows][kColumns];
+  dots<rows>(x, args.ldx, w, static_cast<size_t>(args.k), out);
+  for (int64_t r = 0; r < rows; ++r) {
+    TY* y = static_cast<TY*>(args.y.data) + (row + r) * args.ldy + column;
+    for (int64_t c = 0; c < columns; ++c) {
+      float value = out[r][c] + (args.bias == nullptr ? 0.0F : args.bias[column + c]) +
+                    (args.accumulate ? static_cast<float>(y[c]) : 0.0F);
+      value = args.relu && value < 0.0F ? 0.0F : value;
+      y[c] = TY(value);
+    }
+  }
+}
+
+// `left` rows, fewer than a whole tile: found by counting down.
+template <int64_t rows, typename T, typename TY>
+HWY_INLINE void last_tile(const kernels::Gemv& args, int64_t row, int64_t column, int64_t columns) {
+  if (args.m - row == rows) {
+    tile<rows, T, TY>(args, row, column, columns);
+  } else if constexpr (rows > 1) {
+    last_tile<rows - 1, T, TY>(args, row, column, columns);
+  }
+}
+
+// Rows in blocks that stay in the second-level cache while all columns pass by.
+template <typename T, typename TY>
+void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
+  constexpr int64_t kBlockBytes = 256 << 10;
+  const int64_t fitting = kBlockBytes / (static_cast<int64_t>(sizeof(T)) * args.k + 1);
+  const int64_t block = std::max<int64_t>(1, fitting / kTileRows) * kTileRows;
+  for (int64_t first = 0; first < args.m; first += block) {
+    const int64_t last = std::min(args.m, first + block);
+    for (int64_t n = begin; n < end; n += kColumns) {
+      const int64_t columns = std::min<int64_t>(kColumns, end - n);
+      int64_t row = first;
+      for (; row + kTileRows <= last; row += kTileRows) {
+        tile<kTileRows, T, TY>(args, row, n, columns);
+      }
+      if (row < last) {
+        last_tile<kTileRows, T, TY>(args, row, n, columns);
+      }
     }
   }
 }

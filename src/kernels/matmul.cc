@@ -12,7 +12,6 @@
 #include "kernels/cpu.h"
 #include "kernels/gemv.h"
 #include "kernels/onednn.h"
-#include "kernels/panel_gemm.h"
 #include "tensor/tensor.h"
 
 namespace heed::kernels {
@@ -28,9 +27,9 @@ class FrozenWeights {
     return *weights;
   }
 
-  void freeze(const void* data, size_t bytes) {
+  void freeze(const void* data, size_t bytes, bool by_rows) {
     const std::lock_guard lock(mutex_);
-    ranges_[static_cast<const std::byte*>(data)] = bytes;
+    ranges_[static_cast<const std::byte*>(data)] = {bytes, by_rows};
   }
 
   void thaw(const void* data) {
@@ -38,52 +37,57 @@ class FrozenWeights {
     const auto range = ranges_.find(static_cast<const std::byte*>(data));
     if (range != ranges_.end()) {
       packed_.erase(packed_.lower_bound(Key{range->first, 0, 0, 0, false}),
-                    packed_.lower_bound(Key{range->first + range->second, 0, 0, 0, false}));
+                    packed_.lower_bound(Key{range->first + range->second.bytes, 0, 0, 0, false}));
       ranges_.erase(range);
     }
   }
 
-  // The packed form of a frozen operand, or null if it may still change. `pack` makes it from the
-  // operand when it is met first.
-  template <typename Pack>
-  const Tensor* packed(const Matmul& args, const Pack& pack) {
+  bool by_rows(const void* data) {
+    const std::lock_guard lock(mutex_);
+    const Range* range = find(static_cast<const std::byte*>(data));
+    return range != nullptr && range->by_rows;
+  }
+
+  // The packed form of a frozen operand, or null if it may still change.
+  const bf16* amx_packed(const Matmul& args) {
     const std::lock_guard lock(mutex_);
     const auto* data = static_cast<const std::byte*>(args.b.data);
-    auto range = ranges_.upper_bound(data);
-    if (range == ranges_.begin() || (--range, data >= range->first + range->second)) {
+    if (find(data) == nullptr) {
       return nullptr;
     }
     Tensor& packed = packed_[Key{data, args.k, args.n, args.ldb, args.transpose_b}];
     if (!packed.defined()) {
-      packed = pack(args);
+      const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
+      packed = Tensor::empty({size}, DType::bf16);
+      const auto* b = static_cast<const bf16*>(args.b.data);
+      (args.transpose_b ? amx::pack_b_transposed : amx::pack_b)(b, args.ldb, args.k, args.n,
+                                                                packed.data<bf16>());
     }
-    return &packed;
+    return packed.data<bf16>();
   }
 
  private:
+  struct Range {
+    size_t bytes;
+    bool by_rows;
+  };
+
+  // The frozen range that holds the address, or null.
+  const Range* find(const std::byte* data) const {
+    auto range = ranges_.upper_bound(data);
+    if (range == ranges_.begin() || (--range, data >= range->first + range->second.bytes)) {
+      return nullptr;
+    }
+    return &range->second;
+  }
+
   // Address, k, n, distance of rows, transposed: the same elements may be used in several ways.
   using Key = std::tuple<const std::byte*, int64_t, int64_t, int64_t, bool>;
 
   std::mutex mutex_;
-  std::map<const std::byte*, size_t> ranges_;
+  std::map<const std::byte*, Range> ranges_;
   std::map<Key, Tensor> packed_;
 };
-
-Tensor amx_packed(const Matmul& args) {
-  const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
-  Tensor packed = Tensor::empty({size}, DType::bf16);
-  const auto* b = static_cast<const bf16*>(args.b.data);
-  (args.transpose_b ? amx::pack_b_transposed : amx::pack_b)(b, args.ldb, args.k, args.n,
-                                                            packed.data<bf16>());
-  return packed;
-}
-
-Tensor panel_packed(const Matmul& args) {
-  Tensor packed = Tensor::empty({static_cast<int64_t>(panel_packed_size(args.n, args.k))});
-  pack_panels(static_cast<const float*>(args.b.data), args.ldb, args.n, args.k,
-              packed.data<float>());
-  return packed;
-}
 
 // `multiply` for the product and bias, then the activation in a second pass.
 template <typename Multiply>
@@ -111,44 +115,11 @@ void with_separate_activation(const Matmul& args, const Multiply& multiply) {
   }
 }
 
-// f32 products with frozen weights: rows come out the same in any batch. False if B may change.
-bool frozen_matmul(const Matmul& args) {
-  if (args.batch != 1 || !args.transpose_b || args.transpose_a || args.accumulate ||
-      args.c.dtype != DType::f32) {
-    return false;
-  }
-  const Tensor* packed = FrozenWeights::global().packed(args, panel_packed);
-  if (packed == nullptr) {
-    return false;
-  }
-  const auto multiply = [&](const Matmul& product) {
-    panel_gemm({.m = product.m,
-                .n = product.n,
-                .k = product.k,
-                .a = static_cast<const float*>(product.a.data),
-                .lda = product.lda,
-                .packed_b = packed->data<float>(),
-                .c = static_cast<float*>(product.c.data),
-                .ldc = product.ldc,
-                .bias = product.bias,
-                .relu = product.activation == Activation::relu});
-  };
-  const bool fused = args.activation == Activation::none || args.activation == Activation::relu;
-  if (fused && args.pre_activation == nullptr) {
-    multiply(args);
-  } else {
-    with_separate_activation(args, multiply);
-  }
-  return true;
-}
-
 void amx_matmul(const Matmul& args) {
   const auto at = [](const void* data, int64_t offset, DType dtype) {
     return static_cast<const std::byte*>(data) + static_cast<size_t>(offset) * size_of(dtype);
   };
-  const Tensor* frozen =
-      args.batch == 1 ? FrozenWeights::global().packed(args, amx_packed) : nullptr;
-  const bf16* packed = frozen == nullptr ? nullptr : frozen->data<bf16>();
+  const bf16* packed = args.batch == 1 ? FrozenWeights::global().amx_packed(args) : nullptr;
   for (int64_t i = 0; i < args.batch; ++i) {
     const auto* c = at(args.c.data, i * args.stride_c, args.c.dtype);
     amx::gemm({.M = args.m,
@@ -226,7 +197,8 @@ void row_matmul(const Matmul& args) {
         .ldw = args.ldb,
         .ldy = args.ldc,
         .bias = args.bias,
-        .accumulate = args.accumulate});
+        .accumulate = args.accumulate,
+        .relu = args.activation == Activation::relu});
 }
 
 void set_dense_defaults(Matmul& args) {
@@ -274,14 +246,14 @@ void matmul(Matmul args) {
   if (product_log != nullptr) {
     product_log->push_back(args);
   }
-  if (args.a.dtype == DType::f32 && frozen_matmul(args)) {
-    return;
-  }
-  const bool one_row = args.m == 1 && args.batch == 1 && args.transpose_b && !args.transpose_a;
-  const bool separate = args.activation != Activation::none || args.pre_activation != nullptr;
-  if (one_row && separate) {
+  const bool by_rows =
+      args.batch == 1 && args.transpose_b && !args.transpose_a &&
+      (args.m == 1 || (args.a.dtype == DType::f32 && FrozenWeights::global().by_rows(args.b.data)));
+  const bool fused = args.pre_activation == nullptr &&
+                     (args.activation == Activation::none || args.activation == Activation::relu);
+  if (by_rows && !fused) {
     with_separate_activation(args, row_matmul);
-  } else if (one_row) {
+  } else if (by_rows) {
     row_matmul(args);
   } else if (args.a.dtype == DType::f32) {
     onednn_with_activation(args);
@@ -302,7 +274,9 @@ double onednn_seconds(const Matmul& args, int repetitions) {
   return onednn::best_seconds(dense, repetitions);
 }
 
-void freeze_weights(const void* data, size_t bytes) { FrozenWeights::global().freeze(data, bytes); }
+void freeze_weights(const void* data, size_t bytes, bool by_rows) {
+  FrozenWeights::global().freeze(data, bytes, by_rows);
+}
 
 void thaw_weights(const void* data) { FrozenWeights::global().thaw(data); }
 

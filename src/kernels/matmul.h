@@ -40,7 +40,9 @@ struct Matmul {
 void matmul(Matmul args);
 
 // Marks [data, data + bytes) as constant until thawed: operands B in it are packed once and kept.
-void freeze_weights(const void* data, size_t bytes);
+// With `by_rows`, f32 products with them give each row the same bits whatever the other rows are
+// (kernels/gemv.h); somewhat slower for many rows. bf16 products on AMX always do.
+void freeze_weights(const void* data, size_t bytes, bool by_rows = false);
 void thaw_weights(const void* data);
 
 // While set, products are noted here: for measuring. Null stops it.

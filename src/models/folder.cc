@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <unordered_set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -28,7 +28,13 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string
 }
 
 Json parse_json(const fs::path& file) {
-  const Json json = Json::parse(read_file(file), nullptr, false);
+  // Copying and printing JSON descends into it: no deeper than configurations ever are.
+  constexpr int kDepth = 100;
+  const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    check(depth <= kDepth, "[model folder] {} is nested more than {} deep", file.string(), kDepth);
+    return true;
+  };
+  Json json = Json::parse(read_file(file), shallow, false);
   check(!json.is_discarded(), "[model folder] {} is not valid JSON", file.string());
   check(json.is_object(), "[model folder] {} holds no JSON object", file.string());
   return json;
@@ -48,9 +54,9 @@ void check_shape(const fs::path& file, const TensorEntry& stored, const Paramete
 class StoredParameters {
  public:
   StoredParameters(const fs::path& file, const ParameterStore& store) : file_(file) {
-    check(file_.entries().size() == store.entries().size() || !extra(store),
-          "[model folder] {}: tensor {} belongs to no parameter of this model", file.string(),
-          extra(store)->name);
+    const TensorEntry* unwanted = extra(store);
+    check(unwanted == nullptr, "[model folder] {}: tensor {} belongs to no parameter of this model",
+          file.string(), unwanted != nullptr ? unwanted->name : "");
   }
 
   void read(const ParameterEntry& entry, std::span<float> values) const {
@@ -61,10 +67,12 @@ class StoredParameters {
 
  private:
   const TensorEntry* extra(const ParameterStore& store) const {
+    std::unordered_set<std::string_view> wanted;
+    for (const ParameterEntry& entry : store.entries()) {
+      wanted.insert(entry.name);
+    }
     for (const TensorEntry& stored : file_.entries()) {
-      const auto& entries = store.entries();
-      if (std::none_of(entries.begin(), entries.end(),
-                       [&](const ParameterEntry& entry) { return entry.name == stored.name; })) {
+      if (!wanted.contains(stored.name)) {
         return &stored;
       }
     }
@@ -152,10 +160,15 @@ std::unique_ptr<LoadedModel> load_model(const fs::path& folder, DType compute) {
   check(fs::exists(file), "[model folder] {} has no model.safetensors; is the training not done?",
         folder.string());
   loaded->model = make_seq2seq(loaded->store.root(), loaded->config.model);
-  const int32_t pieces = loaded->tokenizers.target->size();
-  check(pieces <= loaded->model->target_vocabulary(),
-        "[model folder] {}: the tokenizer has {} pieces, the model a vocabulary of {}",
-        folder.string(), pieces, loaded->model->target_vocabulary());
+  const auto check_size = [&](const char* side, const Tokenizer& tokenizer, int64_t vocabulary) {
+    check(tokenizer.size() <= vocabulary,
+          "[model folder] {}: the {} tokenizer has {} pieces, the model a vocabulary of {}",
+          folder.string(), side, tokenizer.size(), vocabulary);
+  };
+  const int64_t target = loaded->model->target_vocabulary();
+  const auto source = loaded->config.model.value("source_vocabulary", int64_t{0});  // 0: joint
+  check_size("target", *loaded->tokenizers.target, target);
+  check_size("source", *loaded->tokenizers.source, source > 0 ? source : target);
   const StoredParameters stored(file, loaded->store);
   loaded->store.allocate(compute, [&](const ParameterEntry& entry, std::span<float> values) {
     stored.read(entry, values);

@@ -173,7 +173,10 @@ void import_ctranslate2(const Ctranslate2Import& import) {
     const Tensor& stored = weights.at(name);
     check(stored.shape() == entry.shape, "[convert] {}: tensor {} is {}, expected {}", weights.file,
           name, stored.shape(), entry.shape);
-    std::memcpy(values.data(), stored.raw(), stored.bytes());
+    check(stored.dtype() == DType::f32 || stored.dtype() == DType::bf16,
+          "[convert] {}: tensor {} is {}, expected floats", weights.file, name, stored);
+    const Tensor floats = stored.to(DType::f32);
+    std::memcpy(values.data(), floats.raw(), floats.bytes());
   });
   fs::create_directories(import.output);
   save_config(import.output, config);

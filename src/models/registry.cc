@@ -99,8 +99,9 @@ std::string take_text(Json& object, const char* key, const std::string& otherwis
   if (found == object.end()) {
     return otherwise;
   }
-  check(found->is_string(), "[{}] model.{} is {}, expected a text in quotes", where, key,
-        found->dump());
+  if (!found->is_string()) {
+    config::wrong_type(where, config::joined("model", key), *found, "a text in quotes");
+  }
   std::string text = found->get<std::string>();
   object.erase(key);
   return text;
@@ -109,7 +110,9 @@ std::string take_text(Json& object, const char* key, const std::string& otherwis
 }  // namespace
 
 Json resolve_model_config(const Json& config, std::string_view where) {
-  check(config.is_object(), "[{}] model is {}, expected a table", where, config.dump());
+  if (!config.is_object()) {
+    config::wrong_type(where, "model", config, "a table");
+  }
   Json fields = config;
   const std::string name = take_text(fields, "kind", "transformer", where);
   const std::string preset = take_text(fields, "preset", "", where);

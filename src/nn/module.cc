@@ -100,14 +100,14 @@ void ParameterStore::lay_out_for_training(DType compute) {
   }
 }
 
-void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill) {
+void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool by_rows) {
   frozen_ = true;
   for (ParameterEntry& entry : entries_) {
     entry.value = Tensor::empty(entry.shape);
     fill(entry, entry.value.span<float>());
     if (entry.shape.rank() >= 2) {
       entry.value = entry.value.to(compute);
-      kernels::freeze_weights(entry.value.raw(), entry.value.bytes());
+      kernels::freeze_weights(entry.value.raw(), entry.value.bytes(), by_rows);
     }
     entry.compute = entry.value;
   }
@@ -122,18 +122,18 @@ void ParameterStore::start_allocation(DType compute) {
 
 void ParameterStore::allocate(DType compute, const Fill& fill) {
   start_allocation(compute);
-  lay_out_for_inference(compute, fill);
+  lay_out_for_inference(compute, fill, true);
 }
 
 void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
   const Fill random = [&](const ParameterEntry& entry, std::span<float> value) {
     initialise(entry, seed, value);
   };
-  if (use == Use::inference) {
-    allocate(compute, random);
+  start_allocation(compute);
+  if (use != Use::training) {
+    lay_out_for_inference(compute, random, use == Use::batch_invariant);
     return;
   }
-  start_allocation(compute);
   lay_out_for_training(compute);
   for (const ParameterEntry& entry : entries_) {
     random(entry, entry.value.span<float>());

@@ -91,9 +91,11 @@ class ParameterStore {
   // Memory and first values; each parameter's depend on the seed and its name alone. For inference
   // there are no flat arrays and no master: each parameter has only what ops use, and matrices are
   // frozen, so that matrix products pack them once.
-  enum class Use { training, inference };
+  // batch_invariant is inference in which a row's result never depends on the other rows.
+  enum class Use { training, inference, batch_invariant };
   void allocate(DType compute, uint64_t seed, Use use = Use::training);
-  // For inference with values from elsewhere: fill(entry, values) writes each parameter's.
+  // For batch-invariant inference with values from elsewhere: fill(entry, values) writes each
+  // parameter's.
   using Fill = std::function<void(const ParameterEntry&, std::span<float>)>;
   void allocate(DType compute, const Fill& fill);
   bool allocated() const { return allocated_; }
@@ -118,7 +120,7 @@ class ParameterStore {
  private:
   void start_allocation(DType compute);
   void lay_out_for_training(DType compute);
-  void lay_out_for_inference(DType compute, const Fill& fill);
+  void lay_out_for_inference(DType compute, const Fill& fill, bool by_rows);
 
   std::deque<ParameterEntry> entries_;
   Tensor values_, gradients_, narrow_;

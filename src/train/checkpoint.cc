@@ -94,15 +94,30 @@ std::vector<fs::path> list_checkpoints(const fs::path& run) {
   return found;
 }
 
-void prune_checkpoints(const fs::path& run, int64_t keep) {
+void prune_checkpoints(const fs::path& run, int64_t keep, int64_t every) {
+  const auto regular = [&](const fs::path& path) {
+    const int64_t step = *step_of(path);
+    return every > 0 && step > 0 && step % every == 0;
+  };
   const std::vector<fs::path> found = list_checkpoints(run);
-  for (size_t i = 0; i + static_cast<size_t>(keep) < found.size(); ++i) {
-    fs::remove_all(found[i]);
-  }
-  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
-    if (entry.path().filename().string().starts_with(kUnfinished)) {
-      fs::remove_all(entry.path());
+  int64_t kept = 0;
+  for (size_t i = found.size(); i-- > 0;) {
+    const bool last = i + 1 == found.size();
+    if (kept < keep && (last || regular(found[i]))) {
+      ++kept;
+    } else {  // renamed first: half removed it would pass for a checkpoint
+      fs::rename(found[i], run / fmt::format("{}{}", kUnfinished, *step_of(found[i])));
     }
+  }
+  std::vector<fs::path> leftovers;
+  for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kUnfinished) || name.starts_with("model.safetensors.tmp")) {
+      leftovers.push_back(entry.path());
+    }
+  }
+  for (const fs::path& path : leftovers) {
+    fs::remove_all(path);
   }
 }
 

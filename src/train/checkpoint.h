@@ -58,8 +58,10 @@ TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Traine
 
 // Complete checkpoints of a run, oldest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
-// Removes all but the last `keep`, and what killed runs left half-written.
-void prune_checkpoints(const std::filesystem::path& run, int64_t keep);
+// Removes all but the last `keep`, and what killed runs left half-written. Checkpoints between the
+// multiples of `every` come from interruptions and go as soon as there is a later one: what is kept
+// is then the same as without the interruption.
+void prune_checkpoints(const std::filesystem::path& run, int64_t keep, int64_t every);
 
 // The mean of the parameters of several model folders of the same model, as a new model folder.
 void average_models(const std::vector<std::filesystem::path>& folders,

@@ -96,8 +96,9 @@ bool Trainer::resume_from_checkpoint() {
 // Runs a full batch of typical length once, forward and backward, and throws the result away.
 size_t Trainer::measure_activations() {
   constexpr int64_t kLength = 32;
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / kLength);
-  const int64_t length = std::min(kLength, recipe_.data.batch_tokens);
+  const int64_t most = model_->longest() > 0 ? std::min(kLength, model_->longest()) : kLength;
+  const int64_t length = std::min(most, recipe_.data.batch_tokens);
+  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
   const Tensor ids = Tensor::zeros({rows, length}, DType::i32);
   const std::vector<int32_t> full(static_cast<size_t>(rows), static_cast<int32_t>(length));
   const Tensor lengths = Tensor::from_ints(full, {rows});
@@ -138,9 +139,16 @@ bool Trainer::over() const {
          (total_steps() && state_.step >= *total_steps());
 }
 
+bool Trainer::out_of_patience() const {
+  return recipe_.validation.patience > 0 && state_.worse_in_row >= recipe_.validation.patience;
+}
+
 TrainEnd Trainer::run(const std::atomic<bool>& stop) {
   const auto due = [](int64_t step, int64_t every) { return every > 0 && step % every == 0; };
   while (!over()) {
+    if (out_of_patience()) {  // also a resumed run that had stopped early
+      return finish(TrainEnd::early_stop);
+    }
     if (stop) {
       save();
       return TrainEnd::interrupted;
@@ -154,9 +162,6 @@ TrainEnd Trainer::run(const std::atomic<bool>& stop) {
     report_step(result, rate, state_.step == 1 || due(state_.step, recipe_.train.log_every));
     if (validation_ && due(state_.step, recipe_.validation.every)) {
       validate();
-      if (recipe_.validation.patience > 0 && state_.worse_in_row >= recipe_.validation.patience) {
-        return finish(TrainEnd::early_stop);
-      }
     }
     if (due(state_.step, recipe_.checkpoint.every)) {
       save();
@@ -332,7 +337,7 @@ void Trainer::validate() {
 bool Trainer::is_best(const ValidationScore& score) {
   const double value =
       recipe_.validation.best_by == "bleu" && score.bleu >= 0.0 ? score.bleu : -score.loss;
-  if (state_.best_step >= 0 && !(value > state_.best)) {
+  if (!std::isfinite(value) || (state_.best_step >= 0 && value <= state_.best)) {
     ++state_.worse_in_row;
     return false;
   }
@@ -348,7 +353,8 @@ void Trainer::save() {
   }
   saved_at_ = state_.step;
   save_checkpoint(folder_, state_, {config_, tokenizers_, store_, *optimizer_, ema_});
-  prune_checkpoints(folder_, std::max(recipe_.checkpoint.keep, recipe_.train.average));
+  prune_checkpoints(folder_, std::max(recipe_.checkpoint.keep, recipe_.train.average),
+                    recipe_.checkpoint.every);
   if (!validation_) {
     with_ema([&] { save_parameters(folder_ / "model.safetensors", store_); });
   }

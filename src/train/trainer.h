@@ -90,6 +90,7 @@ class Trainer {
   size_t measure_activations();
 
   bool over() const;
+  bool out_of_patience() const;
   std::optional<int64_t> total_steps() const;
   StepResult step(float rate);
   double backward(const HostBatch& host, double share);

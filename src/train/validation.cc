@@ -77,6 +77,7 @@ std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
       options.sentences == 0 ? all : std::min(all, static_cast<size_t>(options.sentences));
   DecodeOptions decode = options.decode;
   decode.special = setting_.tokenizers.target->special();
+  decode.vocabulary = setting_.tokenizers.target->size();
   decode.n_best = 1;
   const auto decoded =
       decode_all(model, std::span(requests_).first(count), decode, options.batch_tokens);

@@ -1,0 +1,182 @@
+#!/usr/bin/env bash
+# The program from end to end: trains a tiny model on reversed words, then does with it what users do.
+# Usage: tests/cli/translate_cli.sh HEED
+set -Eeuo pipefail
+heed=$(realpath "$1")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+export OMP_NUM_THREADS=1
+
+failed=0
+fail() {
+  echo "failed: $*" >&2
+  failed=1
+}
+expect() { # what, expected, found
+  [ "$2" = "$3" ] || fail "$1: expected \"$2\", found \"$3\""
+}
+# Runs a command that must fail with status 1 or 2, nothing on standard output, and one line on standard error that
+# contains the text.
+expect_error() { # text, command...
+  local text=$1 status=0
+  shift
+  "$@" > out.txt 2> err.txt || status=$?
+  [ $status -eq 1 ] || [ $status -eq 2 ] || fail "$*: status $status"
+  [ ! -s out.txt ] || fail "$*: says \"$(cat out.txt)\" on standard output"
+  expect "$*: lines on standard error" 1 "$(wc -l < err.txt)"
+  grep -qF -- "$text" err.txt || fail "$*: expected \"$text\", found \"$(cat err.txt)\""
+}
+
+awk 'BEGIN {
+  srand(1)
+  for (i = 0; i < 400; i++) {
+    word = reversed = ""
+    for (left = 2 + int(rand() * 3); left > 0; left--) {
+      letter = substr("abcdef", 1 + int(rand() * 6), 1)
+      word = word letter
+      reversed = letter reversed
+    }
+    print word > "train.src"
+    print reversed > "train.tgt"
+  }
+}'
+cat > recipe.toml <<'RECIPE'
+[data]
+source = ["train.src"]
+target = ["train.tgt"]
+max_length = 31
+batch_tokens = 512
+[text]
+kind = "char"
+[model]
+width = 32
+heads = 4
+hidden = 64
+encoder_layers = 1
+decoder_layers = 1
+dropout = 0.0
+[train]
+steps = 250
+label_smoothing = 0.0
+precision = "f32"
+[schedule]
+kind = "inverse_sqrt"
+rate = 1e-2
+warmup = 20
+[checkpoint]
+every = 100
+RECIPE
+
+# train
+"$heed" train recipe.toml --check | grep -q "recipe.toml is a valid recipe" || fail "train --check"
+"$heed" train recipe.toml --out run > train.txt 2> progress.txt || { cat progress.txt >&2; exit 1; }
+grep -q "^finished after 250 steps" train.txt || fail "train says $(cat train.txt)"
+grep -q "^step 250 .*loss" progress.txt || fail "no progress of step 250"
+expect_error "holds a run already" "$heed" train recipe.toml --out run
+expect_error "was begun with another model.width" "$heed" train recipe.toml --out run --resume --set model.width=64
+expect_error "did you mean train.steps?" "$heed" train recipe.toml --set train.step=3
+expect_error "no.toml" "$heed" train no.toml
+"$heed" train --keys > keys.txt
+grep -q "train.label_smoothing" keys.txt || fail "train --keys"
+
+# translate: as many lines, in their order, empty ones stay empty; the model has learned something
+head -50 train.src > input.txt
+"$heed" translate --model run input.txt > output.txt
+head -50 train.tgt > wanted.txt
+right=$(paste -d' ' output.txt wanted.txt | awk '$1 == $2' | wc -l)
+[ "$right" -ge 40 ] || fail "translates only $right of 50 words"
+expect "lines" 50 "$(wc -l < output.txt)"
+printf 'ab\n\nfed\n   \nab' | "$heed" translate --model run > stdin.txt
+expect "lines of standard input" 5 "$(wc -l < stdin.txt)"
+expect "empty line" "" "$(sed -n 2p stdin.txt)"
+expect "blank line" "" "$(sed -n 4p stdin.txt)"
+expect "the same line again" "$(sed -n 1p stdin.txt)" "$(sed -n 5p stdin.txt)"
+expect "no lines" "" "$(printf '' | "$heed" translate --model run)"
+gzip -c input.txt > input.gz
+"$heed" translate --model run input.gz | cmp -s - output.txt || fail "gzip gives another translation"
+for options in "--batch-tokens 1" "--batch-tokens 37"; do
+  # shellcheck disable=SC2086
+  "$heed" translate --model run $options input.txt | cmp -s - output.txt || fail "$options gives another translation"
+done
+expect "prefix" "cc" "$(echo abc | "$heed" translate --model run --prefix cc | cut -c1-2)"
+expect "suppressed" 0 "$(echo abc | "$heed" translate --model run --suppress c | grep -c c)"
+
+# --n-best: "line ||| text ||| score", best first
+printf 'abc\nfed\n' | "$heed" translate --model run --n-best 3 > nbest.txt
+expect "n-best lines" "1 1 1 2 2 2" "$(awk -F' [|][|][|] ' '{printf sep $1; sep = " "}' nbest.txt)"
+awk -F' [|][|][|] ' 'NF != 3 || $3 !~ /^-?[0-9]+\.[0-9]+$/ {exit 1}
+  NR > 1 && $1 == line && $3 > score {exit 1} {line = $1; score = $3}' nbest.txt || fail "n-best is $(cat nbest.txt)"
+expect "best of n-best" "$(echo abc | "$heed" translate --model run)" "$(awk -F' [|][|][|] ' 'NR == 1 {print $2}' nbest.txt)"
+
+# --scores: "score TAB text"
+echo abc | "$heed" translate --model run --scores > scores.txt
+grep -qP '^-?[0-9]+\.[0-9]{6}\t[a-f]+$' scores.txt || fail "--scores gives $(cat scores.txt)"
+expect "text of --scores" "$(echo abc | "$heed" translate --model run)" "$(cut -f2 scores.txt)"
+
+# what is wrong is said in one line
+expect_error "no-such-folder is not a folder" "$heed" translate --model no-such-folder input.txt
+mkdir empty
+expect_error "has no config.json" "$heed" translate --model empty input.txt
+expect_error "no-such-file" "$heed" translate --model run no-such-file
+expect_error "--model is required" "$heed" translate
+expect_error "--beam" "$heed" translate --model run --beam 0 input.txt
+expect_error "--beam" "$heed" translate --model run --beam many input.txt
+expect_error "--precision" "$heed" translate --model run --precision f16 input.txt
+expect_error "there is no \"--bean=3\"" "$heed" translate --model run --bean=3 input.txt
+expect_error "there is no \"more.txt\"" "$heed" translate --model run input.txt more.txt
+expect_error "there is no \"encod\"" "$heed" tokenizer encod
+expect_error "there is no \"--fast\"" "$heed" bench layers --fast
+expect_error "there is no \"translat\"" "$heed" translat
+cp -r run/checkpoint-250 broken
+truncate -s -5 broken/model.safetensors
+expect_error "broken/model.safetensors" "$heed" translate --model broken input.txt
+
+# info, average
+"$heed" info run > info.txt
+grep -q "^run: transformer, 0.0[0-9] million parameters" info.txt || fail "info says $(head -1 info.txt)"
+grep -q "joint tokenizer: char, 10 tokens" info.txt || fail "info says nothing of the tokenizer"
+grep -q "run/checkpoint-250" info.txt || fail "info lists no checkpoints"
+"$heed" info --tensors run > tensors.txt
+grep -q "F32 \[16,32\]" tensors.txt || fail "info --tensors has no embedding"
+expect_error "is not a folder" "$heed" info no-such-folder
+"$heed" average run --last 2 --output mean | grep -q "mean of 2 models" || fail "average"
+"$heed" average run/checkpoint-200 run/checkpoint-250 --output mean-too > /dev/null
+cmp -s mean/model.safetensors mean-too/model.safetensors || fail "average --last 2 is not that of the last two"
+expect "lines of the average" 50 "$("$heed" translate --model mean input.txt | wc -l)"
+expect_error "has 3 checkpoints, expected at least 9" "$heed" average run --last 9 --output mean-9
+
+# attention
+for type in html svg png; do
+  "$heed" attention --model run --source abc --output look.$type | grep -q "^look.$type: 3 maps of 4 source" ||
+    fail "attention to $type"
+done
+grep -qi "<html" look.html || fail "look.html is no page"
+grep -q "<svg" look.svg || fail "look.svg is no picture"
+expect "signature of PNG" "89504e470d0a1a0a" "$(head -c 8 look.png | od -An -tx1 | tr -d ' ')"
+expect_error "ends in .html, .svg or .png" "$heed" attention --model run --source abc --output look.jpg
+expect_error "--source is empty" "$heed" attention --model run --source "" --output look.svg
+
+# score
+expect "score of itself" "100.0000" "$(printf 'a b c d e\n' > same.txt; "$heed" score --reference same.txt same.txt | cut -f1)"
+expect_error "wanted.txt has 50 lines, but the hypotheses in same.txt have 1" "$heed" score --reference wanted.txt same.txt
+expect_error "no-such-file" "$heed" score --reference no-such-file same.txt
+
+# tokenizer: there and back
+printf 'the cat sat on the mat\nthe dog sat on the cat\n\na cat\n' > text.txt
+for kind in bpe char word; do
+  "$heed" tokenizer train text.txt --kind $kind --vocabulary 40 --output $kind.tokenizer > /dev/null 2> tokenizer.log ||
+    { cat tokenizer.log >&2; fail "tokenizer train --kind $kind"; continue; }
+  for ids in "" --ids; do
+    # shellcheck disable=SC2086
+    "$heed" tokenizer encode --tokenizer $kind.tokenizer $ids text.txt > encoded.txt
+    # shellcheck disable=SC2086
+    "$heed" tokenizer decode --tokenizer $kind.tokenizer $ids encoded.txt | cmp -s - text.txt ||
+      fail "tokenizer $kind $ids does not round trip"
+  done
+done
+expect_error "\"x\" is no id" "$heed" tokenizer decode --tokenizer char.tokenizer --ids <(echo x)
+expect_error "no-such-file" "$heed" tokenizer encode --tokenizer no-such-file text.txt
+
+[ $failed -eq 0 ] && echo "all is well"
+exit $failed

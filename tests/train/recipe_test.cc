@@ -1,0 +1,264 @@
+#include "train/recipe.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+
+#include "support/error_of.h"
+#include "support/text_files.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::error_of;
+using testing::TemporaryFolder;
+using Texts = std::vector<std::string>;
+
+const std::string kSmall =
+    "[data]\nsource = [\"/a.en\"]\ntarget = [\"/a.de\"]\n[train]\nsteps = 10\n";
+
+// The error of a recipe, with FILE in place of its path.
+std::string error_of_recipe(const std::string& text, const Texts& settings = {}) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("r.toml", text);
+  std::string error = error_of([&] { read_recipe(file, settings); });
+  for (size_t at = 0; (at = error.find(file)) != std::string::npos;) {
+    error.replace(at, file.size(), "FILE");
+  }
+  return error;
+}
+
+Recipe recipe_of(const std::string& text, const Texts& settings = {}) {
+  const TemporaryFolder folder;
+  return read_recipe(folder.write("r.toml", text), settings);
+}
+
+// Sets a variable of the environment, or removes it, for as long as it lives.
+class EnvironmentVariable {
+ public:
+  EnvironmentVariable(const char* name, const char* value) : name_(name) {
+    if (const char* before = std::getenv(name)) {
+      before_ = before;
+    }
+    set(value);
+  }
+  ~EnvironmentVariable() { set(before_ ? before_->c_str() : nullptr); }
+  EnvironmentVariable(const EnvironmentVariable&) = delete;
+  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
+
+ private:
+  void set(const char* value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+TEST(Recipe, EveryRecipeOfTheRepositoryIsValidAndRoundTrips) {
+  int seen = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator("recipes")) {
+    if (entry.path().extension() != ".toml") {
+      continue;
+    }
+    ++seen;
+    SCOPED_TRACE(entry.path().string());
+    const Json written = write_recipe(read_recipe(entry.path()));
+    EXPECT_EQ(write_recipe(parse_recipe(written, "written")), written);
+    EXPECT_EQ(Json::parse(written.dump()), written);  // as a file keeps it
+  }
+  EXPECT_GE(seen, 5);
+}
+
+TEST(Recipe, SaysWhatItSaysAndDefaultsTheRest) {
+  const Recipe recipe = recipe_of(kSmall +
+                                  "seed = 7\nema = 0.5\n[model]\npreset = \"tiny\"\nheads = 2\n"
+                                  "[optimizer]\nkind = \"sgd\"\n");
+  EXPECT_EQ(recipe.train.steps, 10);
+  EXPECT_EQ(recipe.train.seed, 7U);
+  EXPECT_EQ(recipe.train.ema, 0.5F);
+  EXPECT_EQ(recipe.train.precision, "bf16");
+  EXPECT_EQ(recipe.optimizer.kind, "sgd");
+  EXPECT_EQ(recipe.data.source, Texts{"/a.en"});
+  EXPECT_EQ(recipe.model["kind"], "transformer");
+  EXPECT_EQ(recipe.model["width"], 128);  // the preset's
+  EXPECT_EQ(recipe.model["heads"], 2);    // said anew
+}
+
+TEST(Recipe, UnknownKeysNameTheNearest) {
+  EXPECT_EQ(error_of_recipe(kSmall + "step = 3\n"),
+            "[FILE] there is no key train.step; did you mean train.steps?");
+  EXPECT_EQ(error_of_recipe(kSmall + "[shedule]\nrate = 1\n"),
+            "[FILE] there is no key shedule; did you mean schedule?");
+  EXPECT_EQ(error_of_recipe(kSmall + "[model]\nwidht = 64\n"),
+            "[FILE] there is no key model.widht; did you mean model.width?");
+  EXPECT_EQ(error_of_recipe(kSmall, {"optimizer.beta_1=0.5"}),
+            "[FILE] there is no key optimizer.beta_1; did you mean optimizer.beta1?");
+}
+
+TEST(Recipe, WrongTypesNameKeyAndValue) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps=\"many\""}),
+            "[FILE] train.steps is \"many\", expected a whole number");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps=1.5"}),
+            "[FILE] train.steps is 1.5, expected a whole number");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.clip=true"}),
+            "[FILE] train.clip is true, expected a number");
+  EXPECT_EQ(error_of_recipe(kSmall, {"text.joint=1"}),
+            "[FILE] text.joint is 1, expected true or false");
+  EXPECT_EQ(error_of_recipe(kSmall, {"text.kind=3"}),
+            "[FILE] text.kind is 3, expected a text in quotes");
+  EXPECT_EQ(error_of_recipe(kSmall, {"data.source=a.en"}),
+            "[FILE] data.source is \"a.en\", expected a list");
+  EXPECT_EQ(error_of_recipe("train = 3\n"), "[FILE] train is 3, expected a table");
+  EXPECT_EQ(error_of_recipe(kSmall, {"model=3"}), "[FILE] model is 3, expected a table");
+  EXPECT_EQ(error_of_recipe(kSmall, {"model.preset=3"}),
+            "[FILE] model.preset is 3, expected a text in quotes");
+}
+
+TEST(Recipe, WrongValuesNameKeyAndRange) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.accumulate=0"}),
+            "[FILE] train.accumulate is 0, expected at least 1");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.label_smoothing=1.5"}),
+            "[FILE] train.label_smoothing is 1.5, expected at most 0.99");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.seed=-1"}),
+            "[FILE] train.seed is -1, which is out of range");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.precision=f16"}),
+            "[FILE] train.precision is \"f16\", expected one of: f32, bf16");
+  EXPECT_EQ(error_of_recipe(kSmall, {"model.kind=lstm"}),
+            "[FILE] model.kind is \"lstm\", expected one of: transformer, rnn, conv");
+  EXPECT_EQ(error_of_recipe(kSmall, {"model.preset=huge"}),
+            "[FILE] model.preset is \"huge\", expected one of: tiny, small, base, big");
+}
+
+// JSON has no infinity, so a run folder could not keep it.
+TEST(Recipe, InfiniteNumbersAreErrors) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.clip=inf"}),
+            "[FILE] train.clip is inf, which is out of range");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.minutes=inf"}),
+            "[FILE] train.minutes is inf, which is out of range");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.clip=1e300"}),
+            "[FILE] train.clip is 1e+300, which is out of range");
+  EXPECT_EQ(error_of_recipe(kSmall, {"schedule.rate=nan"}),
+            "[FILE] schedule.rate is nan, which is out of range");
+}
+
+TEST(Recipe, ErrorsOfTomlNameTheLine) {
+  EXPECT_EQ(error_of_recipe("[train]\nsteps = 10\nclip = = 1\n").rfind("[FILE] line 3, column ", 0),
+            0U);
+  EXPECT_EQ(error_of_recipe("[train]\nsteps = 10\nsteps = 11\n").rfind("[FILE] line 3, column ", 0),
+            0U);
+  EXPECT_EQ(error_of_recipe("[train\n").rfind("[FILE] line 1, column ", 0), 0U);
+  EXPECT_EQ(error_of_recipe("[train]\n\nsteps = 2017-06-12\n"),
+            "[FILE] line 3 holds a date or time, which no key takes");
+  EXPECT_NE(error_of([] { read_recipe("no-such.toml"); }).find("no-such.toml"), std::string::npos);
+}
+
+TEST(Recipe, SettingsChangeSingleKeys) {
+  const Recipe recipe =
+      recipe_of(kSmall, {"train.steps=1e3", "train.clip=0.25", "text.kind=char", "text.joint=false",
+                         "data.source=['/x', '/y']", "data.target=[\"/z\", \"/w\"]",
+                         "model.width=64", "model.heads=4", "validation.best_by=\"loss\"",
+                         "text.folder=/a=b", "train.seed=1", "train.seed=2"});
+  EXPECT_EQ(recipe.train.steps, 1000);
+  EXPECT_EQ(recipe.train.clip, 0.25F);
+  EXPECT_EQ(recipe.text.kind, "char");
+  EXPECT_FALSE(recipe.text.joint);
+  EXPECT_EQ(recipe.data.source, (Texts{"/x", "/y"}));
+  EXPECT_EQ(recipe.data.target, (Texts{"/z", "/w"}));
+  EXPECT_EQ(recipe.model["width"], 64);
+  EXPECT_EQ(recipe.validation.best_by, "loss");
+  EXPECT_EQ(recipe.text.folder, "/a=b");  // only the first = divides
+  EXPECT_EQ(recipe.train.seed, 2U);       // the last one counts
+  EXPECT_EQ(recipe_of(kSmall + "[text]\nfolder = \"/t\"\n", {"text.folder="}).text.folder, "");
+}
+
+TEST(Recipe, MalformedSettingsAreErrors) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps"}),
+            "[--set] train.steps is not of the form key=value");
+  EXPECT_EQ(error_of_recipe(kSmall, {"=3"}), "[--set] =3 is not of the form key=value");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps.deep=3"}),
+            "[--set] train.steps.deep=3: deep lies inside a value");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train..steps=3"}),
+            "[FILE] there is no key train.; did you mean train.ema?");
+}
+
+TEST(Recipe, ABaseIsTakenOverKeyByKey) {
+  const TemporaryFolder folder;
+  folder.write("base.toml", kSmall + "clip = 2.0\n[schedule]\nwarmup = 5\n[model]\nwidth = 64\n");
+  const fs::path file = folder.write("r.toml", "base = \"base.toml\"\n[train]\nsteps = 20\n");
+  const Recipe recipe = read_recipe(file);
+  EXPECT_EQ(recipe.train.steps, 20);
+  EXPECT_EQ(recipe.train.clip, 2.0F);
+  EXPECT_EQ(recipe.schedule.warmup, 5);
+  EXPECT_EQ(recipe.model["width"], 64);
+  EXPECT_EQ(read_recipe(file, Texts{"train.steps=30"}).train.steps, 30);
+}
+
+TEST(Recipe, AModelReplacesTheBasesModelWhole) {
+  const TemporaryFolder folder;
+  folder.write("base.toml", kSmall + "[model]\nkind = \"transformer\"\npre_norm = true\n");
+  const fs::path file =
+      folder.write("r.toml", "base = \"base.toml\"\n[model]\nkind = \"rnn\"\npreset = \"small\"\n");
+  const Recipe recipe = read_recipe(file);
+  EXPECT_EQ(recipe.model["kind"], "rnn");
+  EXPECT_FALSE(recipe.model.contains("pre_norm"));
+  EXPECT_EQ(recipe.train.steps, 10);
+}
+
+TEST(Recipe, BasesInACircleAreAnError) {
+  const TemporaryFolder folder;
+  folder.write("a.toml", "base = \"b.toml\"\n");
+  folder.write("b.toml", "base = \"a.toml\"\n");
+  EXPECT_NE(error_of([&] { read_recipe(folder / "a.toml"); }).find("in a circle"),
+            std::string::npos);
+  folder.write("c.toml", "base = 3\n");
+  EXPECT_NE(error_of([&] {
+              read_recipe(folder / "c.toml");
+            }).find("base is 3, expected the name of a recipe"),
+            std::string::npos);
+  folder.write("d.toml", "base = \"gone.toml\"\n");
+  EXPECT_NE(error_of([&] { read_recipe(folder / "d.toml"); }).find("gone.toml"), std::string::npos);
+}
+
+TEST(Recipe, TheDataFolderIsFilledIn) {
+  const std::string text =
+      "[data]\nsource = [\"${HEED_DATA}/x.en\"]\ntarget = [\"${HEED_DATA}/x.de\"]\n"
+      "valid_source = \"${HEED_DATA}/v.en\"\nvalid_target = \"${HEED_DATA}/v.de\"\n"
+      "[train]\nsteps = 1\n[text]\nfolder = \"${HEED_DATA}/t\"\n";
+  {
+    const EnvironmentVariable variable("HEED_DATA", "/big/disk");
+    const Recipe recipe = recipe_of(text);
+    EXPECT_EQ(recipe.data.source, Texts{"/big/disk/x.en"});
+    EXPECT_EQ(recipe.data.target, Texts{"/big/disk/x.de"});
+    EXPECT_EQ(recipe.data.valid_source, "/big/disk/v.en");
+    EXPECT_EQ(recipe.text.folder, "/big/disk/t");
+  }
+  const EnvironmentVariable variable("HEED_DATA", nullptr);
+  EXPECT_EQ(recipe_of(text).data.source, Texts{"../shared/data/x.en"});
+}
+
+TEST(Recipe, FilesAreRelativeToIt) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write(
+      "r.toml", "[data]\ntsv = [\"pairs.tsv\", \"-\", \"/abs.tsv\"]\n[train]\nsteps = 1\n");
+  const Texts wanted{(folder / "pairs.tsv").string(), "-", "/abs.tsv"};
+  EXPECT_EQ(read_recipe(file).data.tsv, wanted);
+}
+
+TEST(Recipe, WhatDoesNotFitTogetherIsAnError) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps=0"}),
+            "[FILE] nothing ends the training: set train.steps, train.epochs or train.minutes");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.steps=0", "train.minutes=0.5"}), "no error");
+  EXPECT_EQ(error_of_recipe(kSmall, {"data.builtin=demo"}),
+            "[FILE] data needs exactly one of: source and target, tsv, or builtin = \"demo\"");
+  EXPECT_EQ(error_of_recipe("[train]\nsteps = 1\n"),
+            "[FILE] data needs exactly one of: source and target, tsv, or builtin = \"demo\"");
+  EXPECT_EQ(error_of_recipe(kSmall, {"data.target=['/a', '/b']"}),
+            "[FILE] data.source has 1 files and data.target 2, expected as many");
+  EXPECT_EQ(error_of_recipe(kSmall, {"data.valid_source=/v"}),
+            "[FILE] valid_source and valid_target belong together, and so do the test files");
+  EXPECT_EQ(error_of_recipe(kSmall, {"train.loss=mse"}),
+            "[FILE] train.label_smoothing is 0.1, which the loss mse does not have: set it to 0");
+}
+
+}  // namespace
+}  // namespace heed
