@@ -54,7 +54,7 @@ struct Bucket {
   std::vector<size_t> sentences;
 };
 
-// Steps of equal width; a last few long sentences are too few for a BLEU and join their neighbours.
+// Steps of equal width; where there are too few sentences for a BLEU, neighbours join.
 std::vector<Bucket> make_buckets(const std::vector<std::string>& sources, int64_t step) {
   constexpr size_t kFewest = 20;
   std::vector<Bucket> buckets;
@@ -68,15 +68,21 @@ std::vector<Bucket> make_buckets(const std::vector<std::string>& sources, int64_
     buckets[at].sentences.push_back(i);
     buckets[at].mean += static_cast<double>(words);
   }
+  const auto join_left = [&](size_t i) {
+    Bucket& left = buckets[i - 1];
+    left.to = buckets[i].to;
+    left.mean += buckets[i].mean;
+    left.sentences.insert(left.sentences.end(), buckets[i].sentences.begin(),
+                          buckets[i].sentences.end());
+    buckets.erase(buckets.begin() + static_cast<int64_t>(i));
+  };
   for (size_t i = buckets.size(); i-- > 1;) {
     if (buckets[i].sentences.size() < kFewest) {
-      Bucket& left = buckets[i - 1];
-      left.to = buckets[i].to;
-      left.mean += buckets[i].mean;
-      left.sentences.insert(left.sentences.end(), buckets[i].sentences.begin(),
-                            buckets[i].sentences.end());
-      buckets.erase(buckets.begin() + static_cast<int64_t>(i));
+      join_left(i);
     }
+  }
+  if (buckets.size() > 1 && buckets[0].sentences.size() < kFewest) {
+    join_left(1);
   }
   std::erase_if(buckets, [](const Bucket& bucket) { return bucket.sentences.empty(); });
   for (Bucket& bucket : buckets) {
