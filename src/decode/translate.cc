@@ -81,6 +81,10 @@ BeamSearch::BeamSearch(const Seq2SeqModel& model, std::span<const DecodeRequest>
   for (const DecodeRequest& request : requests) {
     check(!request.source.empty(), "[decode] a source without tokens");
     width = std::max(width, static_cast<int64_t>(request.source.size()));
+    for (const int32_t id : request.prefix) {
+      check(id >= 0 && id < model.target_vocabulary(),
+            "[decode] a prefix has the id {}, expected 0 to {}", id, model.target_vocabulary() - 1);
+    }
   }
   std::vector<int32_t> source(static_cast<size_t>(count * width), std::max(options.special.pad, 0));
   std::vector<int32_t> lengths;

@@ -39,10 +39,13 @@ std::vector<std::string> words(const std::string& text) {
   return cut_after(text, [](char c) { return c != ' '; });
 }
 
-// Two halves, not inside a character.
+// Two halves, not inside a character. One has three bytes behind its first at most; more of them
+// are no UTF-8.
 std::vector<std::string> halves(const std::string& text) {
-  size_t middle = text.size() / 2;
-  while (middle < text.size() && (static_cast<unsigned char>(text[middle]) & 0xC0) == 0x80) {
+  const size_t half = text.size() / 2;
+  size_t middle = half;
+  while (middle < std::min(half + 3, text.size()) &&
+         (static_cast<unsigned char>(text[middle]) & 0xC0) == 0x80) {
     ++middle;
   }
   return {text.substr(0, middle), text.substr(middle)};

@@ -243,8 +243,8 @@ void forward_head(const kernels::Attention& a, int64_t b, int64_t head) {
 
 void attention_head(const kernels::Attention& a, int64_t b, int64_t head) {
   constexpr int64_t kFewQueries = 4;
-  const bool few = a.queries <= kFewQueries && a.relative == nullptr && a.lse == nullptr &&
-                   a.weights == nullptr && !a.dropout.active();
+  const bool few = a.queries <= kFewQueries && !a.whole_sequence && a.relative == nullptr &&
+                   a.lse == nullptr && a.weights == nullptr && !a.dropout.active();
   with_type(a.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     if (few) {

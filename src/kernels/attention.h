@@ -48,8 +48,11 @@ struct Attention {
   float scale;
   int64_t first_position;  // of query 0 among the keys
   bool causal = false;
-  int64_t window_left = -1;              // positions seen to the left; -1: all
-  int64_t window_right = -1;             // and to the right
+  int64_t window_left = -1;   // positions seen to the left; -1: all
+  int64_t window_right = -1;  // and to the right
+  // Queries and keys are one sequence and its padding, so `queries` depends on the batch: the form
+  // for a few queries, which rounds differently, is not for it.
+  bool whole_sequence = false;
   const int32_t* key_lengths = nullptr;  // [batch]
   const int8_t* mask = nullptr;          // non-zero: visible
   MaskStrides mask_strides = {};

@@ -246,9 +246,13 @@ void matmul(Matmul args) {
   if (product_log != nullptr) {
     product_log->push_back(args);
   }
+  // Where rows must not depend on each other, one row takes the way of many: gemv in f32, AMX in
+  // bf16.
+  const bool invariant = FrozenWeights::global().by_rows(args.b.data);
+  const bool wide = args.a.dtype == DType::f32;
   const bool by_rows =
       args.batch == 1 && args.transpose_b && !args.transpose_a &&
-      (args.m == 1 || (args.a.dtype == DType::f32 && FrozenWeights::global().by_rows(args.b.data)));
+      (args.m == 1 ? wide || !invariant || max_isa() != Isa::amx : wide && invariant);
   const bool fused = args.pre_activation == nullptr &&
                      (args.activation == Activation::none || args.activation == Activation::relu);
   if (by_rows && !fused) {

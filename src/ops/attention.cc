@@ -113,6 +113,7 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
     a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
   }
   a.causal = options.causal;
+  a.whole_sequence = layout.parts[1] == 3;  // attention_qkv
   a.window_left = options.window_left;
   a.window_right = options.window_right;
   set_masks(options, a);

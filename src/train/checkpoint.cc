@@ -48,7 +48,7 @@ void load_state_tensors(const fs::path& file, const Trained& trained) {
 }  // namespace
 
 fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Trained& trained) {
-  const fs::path finished = run / fmt::format("{}{}", kPrefix, state.step);
+  fs::path finished = run / fmt::format("{}{}", kPrefix, state.step);
   const fs::path folder = run / fmt::format("{}{}", kUnfinished, state.step);
   fs::remove_all(folder);
   fs::create_directories(folder);

@@ -82,6 +82,7 @@ std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
   const auto decoded =
       decode_all(model, std::span(requests_).first(count), decode, options.batch_tokens);
   std::vector<std::string> texts;
+  texts.reserve(decoded.size());
   for (const std::vector<Hypothesis>& best : decoded) {
     texts.push_back(best.empty() ? std::string()
                                  : setting_.tokenizers.target->decode(best.front().ids));

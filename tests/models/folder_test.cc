@@ -36,7 +36,7 @@ struct Saved {
     tokenizers = {tokenizer, tokenizer};
     config.model = tiny_config(tokenizer->size());
     model = make_seq2seq(store.root(), config.model);
-    store.allocate(DType::f32, 5, ParameterStore::Use::inference);
+    store.allocate(DType::f32, 5, ParameterStore::Use::batch_invariant);
     save_config(path(), config);
     save_tokenizers(path(), tokenizers);
     save_parameters(file(), store, {{"step", "7"}});

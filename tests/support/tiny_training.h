@@ -44,8 +44,8 @@ inline Json tiny_recipe(const TemporaryFolder& folder) {
       "schedule": {"kind": "constant", "rate": 0.01, "warmup": 0},
       "validation": {"every": 5, "best_by": "loss"},
       "checkpoint": {"every": 4, "keep": 3}})");
-  recipe["data"]["source"] = {write("train.src", 1, 200, false)};
-  recipe["data"]["target"] = {write("train.tgt", 1, 200, true)};
+  recipe["data"]["source"] = Json::array({write("train.src", 1, 200, false)});
+  recipe["data"]["target"] = Json::array({write("train.tgt", 1, 200, true)});
   recipe["data"]["valid_source"] = write("valid.src", 2, 20, false);
   recipe["data"]["valid_target"] = write("valid.tgt", 2, 20, true);
   return recipe;

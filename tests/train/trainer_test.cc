@@ -81,8 +81,8 @@ TEST(Trainer, AccumulatedBatchesAreAsOne) {
   const TemporaryFolder folder;
   Json recipe = tiny_recipe(folder);
   without_validation(recipe);
-  recipe["data"]["source"] = {folder.write("two.src", "abc\nabcdefghabcd\n").string()};
-  recipe["data"]["target"] = {folder.write("two.tgt", "cba\ndcbahgfedcba\n").string()};
+  recipe["data"]["source"] = Json::array({folder.write("two.src", "abc\nabcdefghabcd\n").string()});
+  recipe["data"]["target"] = Json::array({folder.write("two.tgt", "cba\ndcbahgfedcba\n").string()});
   recipe["model"]["dropout"] = 0.0;
   recipe["model"]["attention_dropout"] = 0.0;
   recipe["model"]["hidden_dropout"] = 0.0;

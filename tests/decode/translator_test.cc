@@ -1,0 +1,220 @@
+// Texts in, translations out: order, empty lines, lines that are too long, and bytes that are no
+// text.
+#include "decode/translator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "decode/scripted_model.h"
+#include "models/registry.h"
+#include "support/error_of.h"
+#include "support/text_files.h"
+
+namespace heed::testing {
+namespace {
+
+// A folder with a small Transformer whose values are drawn by chance, loaded.
+struct Loaded {
+  explicit Loaded(const Json& more = Json::object()) {
+    const auto tokenizer = train_tokenizer(
+        {"the quick brown fox jumps over the lazy dog.", "für Größe; ja! nein?"}, {.kind = "char"});
+    Json config{{"kind", "transformer"}, {"vocabulary", tokenizer->size()},
+                {"width", 32},           {"heads", 4},
+                {"hidden", 48},          {"encoder_layers", 1},
+                {"decoder_layers", 1}};
+    config.update(more);
+    FolderConfig folder_config;
+    folder_config.model = resolve_model_config(config, "test");
+    ParameterStore store;
+    const auto built = make_seq2seq(store.root(), folder_config.model);
+    store.allocate(DType::f32, 8, ParameterStore::Use::batch_invariant);
+    save_config(folder / "", folder_config);
+    save_tokenizers(folder / "", {tokenizer, tokenizer});
+    save_parameters(folder / "model.safetensors", store);
+    model = load_model(folder / "", DType::f32);
+  }
+
+  TemporaryFolder folder;
+  std::unique_ptr<LoadedModel> model;
+};
+
+// The same with a model that says its source again.
+struct Echoing : Loaded {
+  Echoing() {
+    auto made = std::make_unique<ScriptedModel>(echo(), model->tokenizers.target->size());
+    script = made.get();
+    model->model = std::move(made);
+  }
+
+  Translator::Result translate(const std::string& text, int64_t longest) const {
+    script->sources.clear();
+    const Translator translator(*model, {.longest = longest});
+    const SourceText source{text};
+    return translator.translate(std::span(&source, 1)).front();
+  }
+  size_t longest_source() const {
+    size_t longest = 0;
+    for (const Ids& source : script->sources) {
+      longest = std::max(longest, source.size());
+    }
+    return longest;
+  }
+
+  const ScriptedModel* script = nullptr;
+};
+
+std::string without_spaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
+std::string repeated(const std::string& text, int count) {
+  std::string result;
+  for (int i = 0; i < count; ++i) {
+    result += text;
+  }
+  return result;
+}
+
+TEST(Translator, KeepsTheOrder) {
+  const Echoing echoing;
+  const std::vector<SourceText> texts{{"the fox"}, {"a"}, {""}, {"jumps over the lazy dog."},
+                                      {"für"},     {" "}, {"x"}};
+  for (const int64_t batch_tokens : {1, 30, 4096}) {
+    const Translator translator(*echoing.model, {.batch_tokens = batch_tokens});
+    const auto results = translator.translate(texts);
+    ASSERT_EQ(results.size(), texts.size());
+    for (size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(results[i].best.front().text, texts[i].text == " " ? "" : texts[i].text);
+    }
+  }
+  EXPECT_TRUE(Translator(*echoing.model, {}).translate({}).empty());
+}
+
+TEST(Translator, BlankTexts) {
+  const Echoing echoing;
+  for (const char* text : {"", " ", "   ", "\t", "\r\n", " \t\v\f "}) {
+    const auto result = echoing.translate(text, 20);
+    ASSERT_EQ(result.best.size(), 1U);
+    EXPECT_EQ(result.best[0].text, "");
+    EXPECT_EQ(result.best[0].score, 0.0);
+    EXPECT_TRUE(echoing.script->sources.empty());  // the model is not asked
+  }
+}
+
+TEST(Translator, CutsBetweenSentences) {
+  const Echoing echoing;
+  const std::string text = "the fox. the quick! jumps? a dog";
+  EXPECT_EQ(echoing.translate(text, 33).pieces, 1);
+  EXPECT_EQ(echoing.script->sources.size(), 1U);
+  // As many sentences as fit with END: 9 and 11 characters do not, 11 and 7 do.
+  const auto result = echoing.translate(text, 20);
+  EXPECT_EQ(result.pieces, 3);
+  std::vector<std::string> pieces;
+  for (const Ids& source : echoing.script->sources) {
+    pieces.push_back(echoing.model->tokenizers.source->decode(source));
+  }
+  std::sort(pieces.begin(), pieces.end());
+  EXPECT_EQ(pieces, (std::vector<std::string>{"a dog", "the fox. ", "the quick! jumps? "}));
+  EXPECT_EQ(without_spaces(result.best.front().text), without_spaces(text));
+}
+
+TEST(Translator, CutsBetweenWords) {
+  const Echoing echoing;
+  const std::string text = repeated("lazy brown dog ", 40);
+  const auto result = echoing.translate(text, 20);
+  EXPECT_GT(result.pieces, 29);  // 600 characters, 19 a piece at most
+  EXPECT_EQ(static_cast<size_t>(result.pieces), echoing.script->sources.size());
+  EXPECT_LE(echoing.longest_source(), 20U);
+  EXPECT_EQ(without_spaces(result.best.front().text), without_spaces(text));
+  for (const Ids& source : echoing.script->sources) {  // no word is broken
+    const std::string piece = " " + echoing.model->tokenizers.source->decode(source) + " ";
+    EXPECT_TRUE(piece.find(" lazy ") != std::string::npos ||
+                piece.find(" brown ") != std::string::npos ||
+                piece.find(" dog ") != std::string::npos)
+        << piece;
+  }
+}
+
+TEST(Translator, CutsLongWords) {
+  const Echoing echoing;
+  for (const std::string& text :
+       {repeated("x", 1000), "the " + repeated("fox", 300) + " dog.", repeated("ßü", 150)}) {
+    const auto result = echoing.translate(text, 20);
+    EXPECT_GT(result.pieces, 15);
+    EXPECT_EQ(static_cast<size_t>(result.pieces), echoing.script->sources.size());
+    EXPECT_LE(echoing.longest_source(), 20U);
+    EXPECT_EQ(without_spaces(result.best.front().text), without_spaces(text));
+  }
+}
+
+TEST(Translator, BytesThatAreNoText) {
+  const Echoing echoing;
+  const std::string nul(5, '\0');
+  for (const std::string& text :
+       {std::string("\xFF\xFE"), std::string("a \xC3"), std::string("\xE2\x82 fox"), nul,
+        repeated("\x80", 1000), repeated("\xFF", 1000), repeated("\xF0\x9F", 500),
+        "fox " + repeated("\xBF", 333) + " dog", "a" + std::string(500, ' ') + "b",
+        repeated("\xF0\x9F\xA6\x8A", 100)}) {
+    const auto result = echoing.translate(text, 20);
+    EXPECT_GE(result.pieces, 1);
+    EXPECT_FALSE(result.best.front().text.empty());
+    EXPECT_LE(echoing.longest_source(), 20U) << text;
+  }
+}
+
+TEST(Translator, PrefixOfTheFirstPiece) {
+  const Echoing echoing;
+  const std::vector<SourceText> texts{{"the fox. the dog. ", "the"}, {"fox", "d"}};
+  const Translator translator(*echoing.model, {.longest = 12});
+  const auto results = translator.translate(texts);
+  EXPECT_EQ(results[0].pieces, 2);
+  EXPECT_EQ(results[0].best.front().text, "the fox.  the dog. ");
+  EXPECT_EQ(results[1].best.front().text, "dox");
+}
+
+TEST(Translator, NBest) {
+  const Loaded loaded;
+  const Translator translator(
+      *loaded.model,
+      {.decode = {.beam = 4, .n_best = 3, .max_length = 8}, .batch_tokens = 64, .longest = 16});
+  const std::vector<SourceText> texts{{"the fox"}, {"the quick brown fox jumps"}, {""}};
+  const auto results = translator.translate(texts);
+  ASSERT_EQ(results[0].best.size(), 3U);
+  EXPECT_GE(results[0].best[0].score, results[0].best[1].score);
+  EXPECT_GE(results[0].best[1].score, results[0].best[2].score);
+  EXPECT_GT(results[1].pieces, 1);
+  EXPECT_EQ(results[1].best.size(), 1U);  // pieces have one translation together
+  EXPECT_EQ(results[2].best.size(), 1U);
+}
+
+TEST(Translator, TheSameTogetherAndAlone) {
+  const Loaded loaded;
+  const Translator translator(*loaded.model, {.longest = 24});
+  const std::vector<SourceText> texts{{"the fox"}, {"jumps over the lazy dog. für Größe; ja!"},
+                                      {""},        {"\xFF\x80"},
+                                      {"x"},       {"nein? ja! the dog"}};
+  const auto together = translator.translate(texts);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto alone = translator.translate(std::span(&texts[i], 1)).front();
+    EXPECT_EQ(alone.best.front().text, together[i].best.front().text);
+    EXPECT_EQ(alone.best.front().score, together[i].best.front().score);
+    EXPECT_EQ(alone.pieces, together[i].pieces);
+  }
+}
+
+// A model with learned positions cannot be shown more than it has, nor say more.
+TEST(Translator, LearnedPositions) {
+  const Loaded loaded({{"positions", "learned"}, {"longest", 16}});
+  const Translator translator(*loaded.model, {});
+  const std::vector<SourceText> texts{
+      {repeated("fox ", 30)}, {repeated("x", 200)}, {repeated("\x80", 200)}};
+  const auto results = translator.translate(texts);
+  for (const Translator::Result& result : results) {
+    EXPECT_GT(result.pieces, 8);
+  }
+}
+
+}  // namespace
+}  // namespace heed::testing
