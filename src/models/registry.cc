@@ -21,14 +21,14 @@ struct Kind {
 };
 
 template <typename Model, typename Config>
-Kind kind(std::string name, std::vector<std::pair<std::string, Config>> presets) {
+Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> presets) {
   std::vector<std::string> names;
   names.reserve(presets.size());
   for (const auto& preset : presets) {
     names.push_back(preset.first);
   }
   return {
-      .name = std::move(name),
+      .name = name,
       .presets = names,
       .resolve =
           [presets, names](const Json& fields, const std::string& wanted, std::string_view where) {

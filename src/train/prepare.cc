@@ -27,7 +27,7 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pa
     if (!b.contains(item.key())) {
       return config::joined(path, item.key());
     }
-    const std::string inside =
+    std::string inside =
         first_difference(item.value(), b.at(item.key()), config::joined(path, item.key()));
     if (!inside.empty()) {
       return inside;
