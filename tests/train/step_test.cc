@@ -33,6 +33,9 @@ void* operator new(size_t size) { return counted(size, alignof(std::max_align_t)
 void* operator new(size_t size, std::align_val_t align) {
   return counted(size, static_cast<size_t>(align));
 }
+void* operator new(size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  return counted(size, alignof(std::max_align_t));
+}
 void operator delete(void* p) noexcept { std::free(p); }
 void operator delete(void* p, size_t) noexcept { std::free(p); }
 void operator delete(void* p, std::align_val_t) noexcept { std::free(p); }
