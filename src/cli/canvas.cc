@@ -30,31 +30,8 @@ std::string hex(Rgb colour) {
   return fmt::format("#{:02x}{:02x}{:02x}", colour[0], colour[1], colour[2]);
 }
 
-std::string escape(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string escape_with_marks(const std::string& text) {
-  std::string escaped = escape(text);
+  std::string escaped = escape_xml(text);
   const std::string faint = fmt::format("<tspan fill=\"{}\">{}</tspan>", hex(kFaint), kSpaceMark);
   for (size_t at = escaped.find(kSpaceMark); at != std::string::npos;
        at = escaped.find(kSpaceMark, at + faint.size())) {
@@ -101,7 +78,7 @@ SvgCanvas::SvgCanvas(int width, int height, const std::string& title) {
       "height=\"{3}\" role=\"img\" shape-rendering=\"crispEdges\" font-family=\"system-ui, "
       "-apple-system, 'Segoe UI', 'DejaVu Sans', Helvetica, Arial, sans-serif\">\n"
       "<title>{4}</title>\n<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n",
-      width, height, width * kScale, height * kScale, escape(title));
+      width, height, width * kScale, height * kScale, escape_xml(title));
 }
 
 void SvgCanvas::fill(const Box& box, Rgb colour) {

@@ -96,6 +96,30 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+std::string escape_xml(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      default:
+        // XML 1.0 has no way to write other control characters.
+        escaped += static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' ? ' ' : c;
+    }
+  }
+  return escaped;
+}
+
 std::string shortened(std::string_view text, size_t length) {
   std::u32string letters = decode_utf8(text);
   if (letters.size() > length) {

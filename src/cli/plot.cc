@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "cli/label.h"
 
 namespace heed::cli {
 namespace {
@@ -26,30 +27,6 @@ constexpr double kAxesTop = 130.0;
 constexpr double kAxesHeight = 330.0;
 constexpr double kNotesTop = kAxesTop + kAxesHeight + 80.0;
 constexpr double kNoteStep = 21.0;
-
-std::string escape(const std::string& text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      default:
-        // XML 1.0 has no way to write other control characters.
-        escaped += static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n' ? ' ' : c;
-    }
-  }
-  return escaped;
-}
 
 // 1250 as "1250", 0.02 as "0.02".
 std::string number(double value) {
@@ -79,7 +56,7 @@ std::string text(double x, double y, const std::string& content, const TextStyle
   return fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{}\" text-anchor=\"{}\" "
       "fill=\"{}\"{}>{}</text>\n",
-      x, y, style.size, style.anchor, style.colour, extra, escape(content));
+      x, y, style.size, style.anchor, style.colour, extra, escape_xml(content));
 }
 
 std::string line(PlotPoint from, PlotPoint to, const char* colour, double width = 1.0) {
@@ -300,7 +277,7 @@ std::string render_svg(const Plot& plot) {
       "height=\"{1:.0f}\" role=\"img\" font-family=\"system-ui, -apple-system, 'Segoe UI', "
       "'DejaVu Sans', Helvetica, Arial, sans-serif\">\n<title>{2}</title>\n"
       "<rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"#ffffff\"/>\n",
-      width, height, escape(plot.title));
+      width, height, escape_xml(plot.title));
   svg += text(kLeft, 34, plot.title, {.size = 19, .bold = true});
   svg += text(kLeft, 58, plot.subtitle, {.colour = kQuiet});
   svg += draw_legend(plot, names);
