@@ -2,72 +2,16 @@
 
 #include <fmt/core.h>
 
-#include <bit>
 #include <cstdint>
 
+#include "text/unicode.h"
+
 namespace heed::cli {
-namespace {
-
-struct Decoded {
-  char32_t letter = kReplacement;
-  size_t bytes = 1;
-};
-
-// The first letter of a text that is not empty.
-Decoded decode_first(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
-  const int ones = std::countl_one(byte(0));
-  if (ones == 0) {
-    return {byte(0), 1};
-  }
-  const auto length = static_cast<size_t>(ones);
-  if (length < 2 || length > 4 || length > text.size()) {
-    return {};
-  }
-  char32_t letter = byte(0) & (0x7FU >> length);
-  for (size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) {
-      return {};
-    }
-    letter = letter << 6U | (byte(i) & 0x3FU);
-  }
-  constexpr char32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // what needs that many bytes
-  const bool surrogate = letter >= 0xD800 && letter <= 0xDFFF;
-  if (letter < kLeast[length] || letter > 0x10FFFF || surrogate) {
-    return {};
-  }
-  return {letter, length};
-}
-
-void append(std::string& text, char32_t letter) {
-  const auto tail = [&](unsigned shift) {
-    text += static_cast<char>(0x80U | (letter >> shift & 0x3FU));
-  };
-  if (letter < 0x80) {
-    text += static_cast<char>(letter);
-  } else if (letter < 0x800) {
-    text += static_cast<char>(0xC0U | letter >> 6U);
-    tail(0);
-  } else if (letter < 0x10000) {
-    text += static_cast<char>(0xE0U | letter >> 12U);
-    tail(6);
-    tail(0);
-  } else {
-    text += static_cast<char>(0xF0U | letter >> 18U);
-    tail(12);
-    tail(6);
-    tail(0);
-  }
-}
-
-}  // namespace
 
 std::u32string decode_utf8(std::string_view text) {
   std::u32string letters;
-  while (!text.empty()) {
-    const Decoded first = decode_first(text);
-    letters += first.letter;
-    text.remove_prefix(first.bytes);
+  for (const CodePoint& c : CodePoints(text)) {
+    letters += c.value;
   }
   return letters;
 }
@@ -75,7 +19,7 @@ std::u32string decode_utf8(std::string_view text) {
 std::string encode_utf8(std::u32string_view text) {
   std::string bytes;
   for (const char32_t letter : text) {
-    append(bytes, letter);
+    bytes += to_utf8(letter);
   }
   return bytes;
 }
@@ -90,7 +34,7 @@ std::string printable(std::string_view text) {
     } else if (letter < 0x20 || (letter >= 0x7F && letter < 0xA0)) {
       shown += fmt::format("\\x{:02x}", static_cast<uint32_t>(letter));
     } else {
-      append(shown, letter == 0xFFFE || letter == 0xFFFF ? kReplacement : letter);
+      shown += to_utf8(letter == 0xFFFE || letter == 0xFFFF ? kReplacementCharacter : letter);
     }
   }
   return shown;

@@ -7,8 +7,6 @@
 
 namespace heed::cli {
 
-inline constexpr char32_t kReplacement = U'\uFFFD';
-
 // Bytes that are not UTF-8 become U+FFFD, one for each.
 std::u32string decode_utf8(std::string_view text);
 std::string encode_utf8(std::u32string_view text);
