@@ -8,6 +8,7 @@
 
 #include "cli/bitmap_font.h"
 #include "cli/label.h"
+#include "text/unicode_class.h"
 
 namespace heed::cli {
 namespace {
@@ -45,7 +46,7 @@ int glyph_pixels(TextStyle::Size size) {  // of the side of one dot of the font
 }
 
 int text_pixels(std::string_view text, TextStyle::Size size) {
-  return static_cast<int>(decode_utf8(text).size()) * kGlyphAdvance * glyph_pixels(size);
+  return static_cast<int>(to_code_points(text).size()) * kGlyphAdvance * glyph_pixels(size);
 }
 
 int shade_of(float weight) {
@@ -177,7 +178,7 @@ void PixelCanvas::text(int x, int y, const std::string& content, const TextStyle
   // The middle of capitals, three and a half dots above the baseline, is the middle of the line.
   const int above = (2 * kGlyphBaseline - 7) * dot / 2;
   int along = -before;
-  for (const char32_t letter : decode_utf8(content)) {
+  for (const char32_t letter : to_code_points(content)) {
     const Glyph glyph = glyph_of(letter);
     const Rgb colour = letter == U'\u2581' ? kFaint : style.quiet ? kQuiet : kInk;
     for (int row = 0; row < kGlyphHeight; ++row) {

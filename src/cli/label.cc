@@ -5,16 +5,9 @@
 #include <cstdint>
 
 #include "text/unicode.h"
+#include "text/unicode_class.h"
 
 namespace heed::cli {
-
-std::u32string decode_utf8(std::string_view text) {
-  std::u32string letters;
-  for (const CodePoint& c : CodePoints(text)) {
-    letters += c.value;
-  }
-  return letters;
-}
 
 std::string encode_utf8(std::u32string_view text) {
   std::string bytes;
@@ -26,7 +19,7 @@ std::string encode_utf8(std::u32string_view text) {
 
 std::string printable(std::string_view text) {
   std::string shown;
-  for (const char32_t letter : decode_utf8(text)) {
+  for (const char32_t letter : to_code_points(text)) {
     if (letter == U'\n') {
       shown += "\\n";
     } else if (letter == U'\t') {
@@ -65,7 +58,7 @@ std::string escape_xml(std::string_view text) {
 }
 
 std::string shortened(std::string_view text, size_t length) {
-  std::u32string letters = decode_utf8(text);
+  std::u32string letters = to_code_points(text);
   if (letters.size() > length) {
     letters.resize(length);
     letters.back() = U'\u2026';

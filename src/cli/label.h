@@ -7,8 +7,6 @@
 
 namespace heed::cli {
 
-// Bytes that are not UTF-8 become U+FFFD, one for each.
-std::u32string decode_utf8(std::string_view text);
 std::string encode_utf8(std::u32string_view text);
 
 // Valid UTF-8 that XML can hold, on one line: control characters are spelt out, "\n" or "\x01".

@@ -13,6 +13,7 @@
 #include "cli/label.h"
 #include "formats/png.h"
 #include "support/error_of.h"
+#include "text/unicode_class.h"
 
 namespace heed::cli {
 namespace {
@@ -294,14 +295,14 @@ TEST(AttentionPicture, SaysWhatIsWrong) {
 }
 
 TEST(Label, AnyBytesBecomeText) {
-  EXPECT_EQ(decode_utf8("aü€𝄞"), U"aü€𝄞");
+  EXPECT_EQ(to_code_points("aü€𝄞"), U"aü€𝄞");
   EXPECT_EQ(encode_utf8(U"aü€𝄞"), "aü€𝄞");
   // Cut short, stray, too long for what they say, and half of a pair.
-  EXPECT_EQ(decode_utf8("\xE2\x82"), U"\uFFFD\uFFFD");
-  EXPECT_EQ(decode_utf8("a\x80z"), U"a\uFFFDz");
-  EXPECT_EQ(decode_utf8("\xC0\xAF"), U"\uFFFD\uFFFD");
-  EXPECT_EQ(decode_utf8("\xED\xA0\x80"), U"\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(decode_utf8("\xF5\x80\x80\x80"), U"\uFFFD\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(to_code_points("\xE2\x82"), U"\uFFFD\uFFFD");
+  EXPECT_EQ(to_code_points("a\x80z"), U"a\uFFFDz");
+  EXPECT_EQ(to_code_points("\xC0\xAF"), U"\uFFFD\uFFFD");
+  EXPECT_EQ(to_code_points("\xED\xA0\x80"), U"\uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(to_code_points("\xF5\x80\x80\x80"), U"\uFFFD\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(printable("a\n\t\x7F"
                       "b"),
             "a\\n\\t\\x7fb");
