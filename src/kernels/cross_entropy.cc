@@ -8,38 +8,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "base/parallel.h"
-#include "kernels/activation-inl.h"
+#include "kernels/log_sum_exp-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {
 namespace HWY_NAMESPACE {
-
-template <typename T>
-HWY_INLINE float log_sum_exp(const T* x, size_t n) {
-  const size_t lanes = hn::Lanes(FloatTag());
-  FloatVec best = set(-std::numeric_limits<float>::infinity());
-  size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    best = hn::Max(best, load(x + i));
-  }
-  float top = max(best);
-  for (; i < n; ++i) {
-    top = std::max(top, static_cast<float>(x[i]));
-  }
-  const FloatVec shift = set(top);
-  FloatVec total = zero();
-  for (i = 0; i + lanes <= n; i += lanes) {
-    total = hn::Add(total, exp(hn::Sub(load(x + i), shift)));
-  }
-  float rest = 0.0F;
-  for (; i < n; ++i) {
-    rest += std::exp(static_cast<float>(x[i]) - top);
-  }
-  return top + std::log(sum(total) + rest);
-}
 
 // s / V * sum over v of w_v (lse - x_v)
 template <typename T>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "ops/agreement.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/gather.h"
@@ -46,9 +47,7 @@ Tensor squared_error(const Tensor& logits, const Tensor& targets) {
   return scale(sum(counted), 1.0F / std::max(total, 1.0F));
 }
 
-}  // namespace
-
-Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
+Tensor prediction_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
   if (config.kind == "mse") {
     return squared_error(logits, targets);
   }
@@ -57,6 +56,17 @@ Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConf
   return config.kind == "kl"
              ? add_scalar(loss, -smoothed_entropy(config.label_smoothing, logits.dim(2)))
              : loss;
+}
+
+}  // namespace
+
+Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
+  const Tensor loss = prediction_loss(logits, targets, config);
+  if (config.agreement == 0.0F) {
+    return loss;
+  }
+  const Tensor once = targets.rows(0, targets.dim(0) / 2);
+  return add(loss, scale(agreement(logits, once, kIgnore), config.agreement));
 }
 
 }  // namespace heed

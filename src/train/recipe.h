@@ -77,6 +77,7 @@ struct StepConfig {
   int64_t accumulate = 1;
   std::string loss = "cross_entropy";
   float label_smoothing = 0.1F;
+  float agreement = 0.0F;
   float clip = 0.0F;
   float ema = 0.0F;
   int64_t average = 0;
@@ -96,6 +97,10 @@ struct StepConfig {
     v("loss", loss, "what is minimised", {.choices = {"cross_entropy", "kl", "mse"}});
     v("label_smoothing", label_smoothing, "probability spread over all tokens",
       {.least = 0, .most = 0.99});
+    v("agreement", agreement,
+      "each batch is shown twice, with dropout of its own: how much the two predictions shall "
+      "agree (R-Drop); 0: once",
+      {.least = 0});
     v("clip", clip, "largest norm of the gradient; 0: any", {.least = 0});
     v("ema", ema, "decay of an exponential average of the weights, which is then used; 0: none",
       {.least = 0, .most = 0.999999});

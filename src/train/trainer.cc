@@ -9,7 +9,6 @@
 #include "base/parallel.h"
 #include "models/registry.h"
 #include "ops/elementwise.h"
-#include "train/loss.h"
 #include "train/prepare.h"
 
 namespace heed {
@@ -98,7 +97,7 @@ size_t Trainer::measure_activations() {
   constexpr int64_t kLength = 32;
   const int64_t most = model_->longest() > 0 ? std::min(kLength, model_->longest()) : kLength;
   const int64_t length = std::min(most, recipe_.data.batch_tokens);
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
+  const int64_t rows = copies() * std::max<int64_t>(1, recipe_.data.batch_tokens / length);
   const Tensor ids = Tensor::zeros({rows, length}, DType::i32);
   const std::vector<int32_t> full(static_cast<size_t>(rows), static_cast<int32_t>(length));
   const Tensor lengths = Tensor::from_ints(full, {rows});
@@ -108,11 +107,17 @@ size_t Trainer::measure_activations() {
   {
     const TapeScope scope(tape);
     const Tensor logits = model_->logits({ids, lengths, ids, ids, lengths, 0, 0});
-    tape.backward(sequence_loss(logits, ids, {.kind = recipe_.train.loss}));
+    tape.backward(sequence_loss(logits, ids, loss_config()));
   }
   tape.clear();
   store_.clear_gradients();
   return Arena::global().peak_bytes() - before;
+}
+
+LossConfig Trainer::loss_config() const {
+  return {.kind = recipe_.train.loss,
+          .label_smoothing = recipe_.train.label_smoothing,
+          .agreement = recipe_.train.agreement};
 }
 
 std::optional<int64_t> Trainer::total_steps() const {
@@ -173,12 +178,10 @@ TrainEnd Trainer::run(const std::atomic<bool>& stop) {
 // Gradients of one batch, which has `share` of the step's target tokens. Returns its part of the
 // loss.
 double Trainer::backward(const HostBatch& host, double share) {
-  const Batch batch = to_tensors(host);
+  const Batch batch = to_tensors(host, copies());
   tape_.clear();
   const TapeScope scope(tape_);
-  const Tensor loss =
-      sequence_loss(model_->logits(batch), batch.target,
-                    {.kind = recipe_.train.loss, .label_smoothing = recipe_.train.label_smoothing});
+  const Tensor loss = sequence_loss(model_->logits(batch), batch.target, loss_config());
   const double value = static_cast<double>(loss.item()) * share;
   tape_.backward(share == 1.0 ? loss : scale(loss, static_cast<float>(share)));
   return value;

@@ -16,6 +16,7 @@
 #include "data/batches.h"
 #include "data/prefetch.h"
 #include "train/checkpoint.h"
+#include "train/loss.h"
 #include "train/recipe.h"
 #include "train/validation.h"
 
@@ -92,6 +93,9 @@ class Trainer {
   bool over() const;
   bool out_of_patience() const;
   std::optional<int64_t> total_steps() const;
+  LossConfig loss_config() const;
+  // How often a batch is shown in one step.
+  int64_t copies() const { return recipe_.train.agreement > 0.0F ? 2 : 1; }
   StepResult step(float rate);
   double backward(const HostBatch& host, double share);
   void skip_step(const StepResult& result);

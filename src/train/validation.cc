@@ -10,15 +10,28 @@
 
 namespace heed {
 
-Batch to_tensors(const HostBatch& batch) {
-  const int64_t rows = batch.rows;
-  return {.source = Tensor::from_ints(batch.source, {rows, batch.source_width}),
-          .source_lengths = Tensor::from_ints(batch.source_lengths, {rows}),
-          .input = Tensor::from_ints(batch.input, {rows, batch.target_width}),
-          .target = Tensor::from_ints(batch.target, {rows, batch.target_width}),
-          .target_lengths = Tensor::from_ints(batch.target_lengths, {rows}),
-          .source_tokens = batch.source_tokens,
-          .target_tokens = batch.target_tokens};
+namespace {
+
+// Filled with the values, as often as they fit.
+Tensor repeated(const std::vector<int32_t>& values, const Shape& shape) {
+  Tensor tensor = Tensor::empty(shape, DType::i32);
+  for (int64_t at = 0; at < tensor.size(); at += std::ssize(values)) {
+    std::copy(values.begin(), values.end(), tensor.data<int32_t>() + at);
+  }
+  return tensor;
+}
+
+}  // namespace
+
+Batch to_tensors(const HostBatch& batch, int64_t copies) {
+  const int64_t rows = batch.rows * copies;
+  return {.source = repeated(batch.source, {rows, batch.source_width}),
+          .source_lengths = repeated(batch.source_lengths, {rows}),
+          .input = repeated(batch.input, {rows, batch.target_width}),
+          .target = repeated(batch.target, {rows, batch.target_width}),
+          .target_lengths = repeated(batch.target_lengths, {rows}),
+          .source_tokens = batch.source_tokens * copies,
+          .target_tokens = batch.target_tokens * copies};
 }
 
 ValidationSet::ValidationSet(const std::string& source, const std::string& target,

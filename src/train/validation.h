@@ -11,8 +11,8 @@
 
 namespace heed {
 
-// Where a batch of the data pipeline meets the model.
-Batch to_tensors(const HostBatch& batch);
+// Where a batch of the data pipeline meets the model. All rows come `copies` times.
+Batch to_tensors(const HostBatch& batch, int64_t copies = 1);
 
 struct ValidationScore {
   double loss = 0.0;   // mean cross-entropy of a target token, without smoothing

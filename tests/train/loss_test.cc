@@ -188,5 +188,22 @@ TEST(SequenceLoss, GradientsOfCrossEntropyAndKlArePMinusQ) {
   }
 }
 
+TEST(SequenceLoss, AgreementAddsTheDivergenceOfTheTwoHalves) {
+  const std::vector<double> logits = some_logits();
+  const std::vector<int32_t> targets{3, kIgnore, 1, 3, kIgnore, 1};  // two rows that are the same
+  double divergence = 0.0;
+  for (const size_t position : {0U, 2U}) {
+    const std::vector<double> p = softmax_of(&logits[position * kClasses]);
+    const std::vector<double> q = softmax_of(&logits[(3 + position) * kClasses]);
+    for (size_t v = 0; v < p.size(); ++v) {
+      divergence += (p[v] - q[v]) * std::log(p[v] / q[v]) / 2 / 2;
+    }
+  }
+  const Tensor x = logits_tensor(logits);
+  const Tensor t = Tensor::from_ints(targets, {2, 3});
+  EXPECT_NEAR(sequence_loss(x, t, {.agreement = 3.0F}).item() - sequence_loss(x, t, {}).item(),
+              3.0 * divergence, 1e-5);
+}
+
 }  // namespace
 }  // namespace heed
