@@ -6,8 +6,6 @@
 #include "cli/signals.h"
 #include "cli/train_progress.h"
 #include "models/registry.h"
-#include "train/bleu.h"
-#include "train/prepare.h"
 
 namespace heed::cli {
 namespace {
@@ -52,23 +50,6 @@ void print_keys() {
   }
 }
 
-// Translates the held-out test set with the model that was kept.
-void print_test_score(const Recipe& recipe, const fs::path& folder) {
-  const DataConfig data = materialise_data(recipe.data, folder);
-  if (data.test_source.empty()) {
-    return;
-  }
-  const auto loaded = load_model(folder, DType::f32);
-  const ValidationSet test(data.test_source, data.test_target,
-                           {.tokenizers = loaded->tokenizers,
-                            .source_end = loaded->config.source_end,
-                            .batch_tokens = data.batch_tokens});
-  const ValidationOptions options{.decode = {.beam = 4}, .batch_tokens = data.batch_tokens};
-  const ValidationScore score = test.score(*loaded->model, options);
-  fmt::print("test {}: loss {:.4f} BLEU {:.2f} (beam 4, {})\n", data.test_source, score.loss,
-             score.bleu, "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp");
-}
-
 void train(const TrainArguments& arguments) {
   if (arguments.keys) {
     print_keys();
@@ -97,7 +78,9 @@ void train(const TrainArguments& arguments) {
   fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
              end == TrainEnd::early_stop ? "stopped early" : "finished", trainer.state().step,
              trainer.state().seconds / 60, folder.string());
-  print_test_score(recipe, folder);
+  if (const std::string score = trainer.test(); !score.empty()) {
+    fmt::print("{}\n", score);
+  }
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ void TrainProgress::end() {
 
 void TrainProgress::started(const RunReport& report) {
   line(
-      fmt::format("parameters {:.2f} million; memory about {:.0f} MiB: weights and gradients "
-                  "{:.0f}, optimizer {:.0f}, one batch {:.0f}",
+      fmt::format("parameters {:.2f} million; memory about {:.1f} MiB: weights and gradients "
+                  "{:.1f}, optimizer {:.1f}, one batch {:.1f}",
                   static_cast<double>(report.parameters) / 1e6,
                   mebibytes(report.weight_bytes + report.optimizer_bytes + report.activation_bytes),
                   mebibytes(report.weight_bytes), mebibytes(report.optimizer_bytes),
@@ -81,12 +81,12 @@ void TrainProgress::stepped(const StepReport& report) {
 void TrainProgress::validated(const ValidationReport& report) {
   std::string text = fmt::format("step {} validation loss {:.4f} perplexity {:.2f}", report.step,
                                  report.score.loss, std::exp(report.score.loss));
-  if (report.score.bleu >= 0.0) {
-    text += fmt::format(" BLEU {:.2f}", report.score.bleu);
+  if (!report.score.metric.empty()) {
+    text += fmt::format(" {} {:.2f}", title_of(report.score.metric), report.score.value);
   }
   line(fmt::format("{} in {:.1f} s{}", text, report.score.seconds, report.best ? " (best)" : ""));
-  if (!report.example_source.empty()) {
-    line(fmt::format("  {} -> {}", report.example_source, report.example_target));
+  if (!report.score.example.empty()) {
+    line("  " + report.score.example);
   }
   write_curves(folder_);
 }

@@ -119,7 +119,7 @@ struct ValidationConfig {
   int64_t beam = 1;
   float length_penalty = 0.6F;
   int64_t patience = 0;
-  std::string best_by = "bleu";
+  std::string best_by = "score";
 
   template <typename Visitor>
   void fields(Visitor& v) {
@@ -130,7 +130,7 @@ struct ValidationConfig {
     v("length_penalty", length_penalty, "of these translations", {.least = 0, .most = 10});
     v("patience", patience, "validations without improvement before stopping; 0: never",
       {.least = 0});
-    v("best_by", best_by, "what decides which model is kept", {.choices = {"bleu", "loss"}});
+    v("best_by", best_by, "what decides which model is kept", {.choices = {"score", "loss"}});
   }
 };
 

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
-#include "models/registry.h"
 #include "ops/elementwise.h"
 #include "train/prepare.h"
 
@@ -26,11 +25,10 @@ double seconds_since(Clock::time_point begin) {
 Trainer::Trainer(const Recipe& recipe, const fs::path& folder, bool resume, TrainObserver& observer)
     : recipe_(recipe), folder_(folder), observer_(observer), tape_(recipe.train.seed) {
   prepare_run_folder(folder, recipe, resume);
-  recipe_.data = materialise_data(recipe.data, folder);
-  tokenizers_ = prepare_tokenizers(recipe_, folder);
-  prepare_model();
+  task_ = make_task(recipe_, folder, store_.root());
+  prepare_parameters();
   const bool resumed = resume && resume_from_checkpoint();
-  prepare_data();
+  task_->begin(state_.data);
   truncate_log(folder_ / "log.jsonl", state_.step);
   RunReport report{.parameters = store_.count(),
                    .weight_bytes = store_.values().bytes() + store_.gradients().bytes() +
@@ -38,9 +36,9 @@ Trainer::Trainer(const Recipe& recipe, const fs::path& folder, bool resume, Trai
                    .optimizer_bytes = optimizer_->state_bytes(),
                    .activation_bytes = measure_activations(),
                    .total_steps = total_steps(),
-                   .epoch_batches = stream_->epoch_batches(),
+                   .epoch_batches = task_->epoch_batches(),
                    .resumed_from = resumed ? state_.step : 0,
-                   .skipped = stream_->report().skipped() > 0 ? stream_->report().text() : ""};
+                   .skipped = task_->skipped()};
   if (store_.narrow_values().defined()) {
     report.weight_bytes += store_.narrow_values().bytes();
   }
@@ -49,35 +47,17 @@ Trainer::Trainer(const Recipe& recipe, const fs::path& folder, bool resume, Trai
 
 Trainer::~Trainer() = default;
 
-void Trainer::prepare_model() {
-  config_.model = with_vocabularies(recipe_.model, tokenizers_);
-  model_ = make_seq2seq(store_.root(), config_.model);
+void Trainer::prepare_parameters() {
   store_.allocate(recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32, recipe_.train.seed);
   optimizer_ = make_optimizer(store_, recipe_.optimizer);
   if (recipe_.train.ema > 0.0F) {
     ema_ = store_.values().clone();
   }
-  save_config(folder_, config_);
+  save_config(folder_, task_->config());
 }
 
-void Trainer::prepare_data() {
-  stream_ = std::make_unique<BatchStream>(Corpus{.files = pair_files(recipe_.data),
-                                                 .source = tokenizers_.source,
-                                                 .target = tokenizers_.target,
-                                                 .max_length = recipe_.data.max_length},
-                                          BatchOptions{.batch_tokens = recipe_.data.batch_tokens,
-                                                       .source_end = config_.source_end,
-                                                       .pool = recipe_.data.pool,
-                                                       .seed = recipe_.train.seed},
-                                          state_.data);
-  batches_ = std::make_unique<Prefetch<HostBatch>>(
-      [this](HostBatch& batch, const std::stop_token& stop) { return stream_->next(batch, stop); });
-  if (!recipe_.data.valid_source.empty()) {
-    validation_.emplace(recipe_.data.valid_source, recipe_.data.valid_target,
-                        ValidationSet::Setting{.tokenizers = tokenizers_,
-                                               .source_end = config_.source_end,
-                                               .batch_tokens = recipe_.data.batch_tokens});
-  }
+Trained Trainer::trained() {
+  return {task_->config(), task_->tokenizers(), store_, *optimizer_, ema_};
 }
 
 bool Trainer::resume_from_checkpoint() {
@@ -85,39 +65,25 @@ bool Trainer::resume_from_checkpoint() {
   if (checkpoints.empty()) {
     return false;
   }
-  state_ = load_checkpoint(checkpoints.back(), {config_, tokenizers_, store_, *optimizer_, ema_});
+  state_ = load_checkpoint(checkpoints.back(), trained());
   tape_.set_draws(state_.draws);
   seconds_at_report_ = state_.seconds;
   saved_at_ = state_.step;
   return true;
 }
 
-// Runs a full batch of typical length once, forward and backward, and throws the result away.
+// Runs a full batch once, forward and backward, and throws the result away.
 size_t Trainer::measure_activations() {
-  constexpr int64_t kLength = 32;
-  const int64_t most = model_->longest() > 0 ? std::min(kLength, model_->longest()) : kLength;
-  const int64_t length = std::min(most, recipe_.data.batch_tokens);
-  const int64_t rows = copies() * std::max<int64_t>(1, recipe_.data.batch_tokens / length);
-  const Tensor ids = Tensor::zeros({rows, length}, DType::i32);
-  const std::vector<int32_t> full(static_cast<size_t>(rows), static_cast<int32_t>(length));
-  const Tensor lengths = Tensor::from_ints(full, {rows});
   const size_t before = Arena::global().live_bytes();
   Arena::global().reset_peak();
   Tape tape(0);
   {
     const TapeScope scope(tape);
-    const Tensor logits = model_->logits({ids, lengths, ids, ids, lengths, 0, 0});
-    tape.backward(sequence_loss(logits, ids, loss_config()));
+    tape.backward(task_->full_batch_loss());
   }
   tape.clear();
   store_.clear_gradients();
   return Arena::global().peak_bytes() - before;
-}
-
-LossConfig Trainer::loss_config() const {
-  return {.kind = recipe_.train.loss,
-          .label_smoothing = recipe_.train.label_smoothing,
-          .agreement = recipe_.train.agreement};
 }
 
 std::optional<int64_t> Trainer::total_steps() const {
@@ -125,7 +91,7 @@ std::optional<int64_t> Trainer::total_steps() const {
   if (recipe_.train.steps > 0) {
     total = recipe_.train.steps;
   }
-  const std::optional<int64_t> epoch = stream_->epoch_batches();
+  const std::optional<int64_t> epoch = task_->epoch_batches();
   if (recipe_.train.epochs > 0 && epoch) {
     const auto steps =
         static_cast<int64_t>(std::ceil(recipe_.train.epochs * static_cast<double>(*epoch) /
@@ -159,13 +125,13 @@ TrainEnd Trainer::run(const std::atomic<bool>& stop) {
       return TrainEnd::interrupted;
     }
     const auto begin = Clock::now();
-    const int64_t width = config_.model.value("width", int64_t{0});
+    const int64_t width = task_->config().model.value("width", int64_t{0});
     const double rate =
         learning_rate(recipe_.schedule, state_.step + 1, total_steps().value_or(0), width);
     const StepResult result = step(static_cast<float>(rate));
     state_.seconds += seconds_since(begin);
     report_step(result, rate, state_.step == 1 || due(state_.step, recipe_.train.log_every));
-    if (validation_ && due(state_.step, recipe_.validation.every)) {
+    if (task_->validates() && due(state_.step, recipe_.validation.every)) {
       validate();
     }
     if (due(state_.step, recipe_.checkpoint.every)) {
@@ -175,32 +141,31 @@ TrainEnd Trainer::run(const std::atomic<bool>& stop) {
   return finish(TrainEnd::finished);
 }
 
-// Gradients of one batch, which has `share` of the step's target tokens. Returns its part of the
-// loss.
-double Trainer::backward(const HostBatch& host, double share) {
-  const Batch batch = to_tensors(host, copies());
+// Gradients of one batch, which has `share` of the step's targets. Returns its part of the loss.
+double Trainer::backward(const TaskBatch& batch, double share) {
   tape_.clear();
   const TapeScope scope(tape_);
-  const Tensor loss = sequence_loss(model_->logits(batch), batch.target, loss_config());
+  const Tensor loss = task_->loss(batch);
   const double value = static_cast<double>(loss.item()) * share;
   tape_.backward(share == 1.0 ? loss : scale(loss, static_cast<float>(share)));
   return value;
 }
 
 Trainer::StepResult Trainer::step(float rate) {
-  std::vector<HostBatch> parts(static_cast<size_t>(recipe_.train.accumulate));
+  std::vector<std::unique_ptr<TaskBatch>> parts(static_cast<size_t>(recipe_.train.accumulate));
   StepResult result;
   int64_t targets = 0;
-  for (HostBatch& part : parts) {
-    check(batches_->next(part), "[train] the data ended before the training did");
-    targets += part.target_tokens;
-    result.tokens += part.source_tokens + part.target_tokens;
-    state_.data = part.after;
+  for (std::unique_ptr<TaskBatch>& part : parts) {
+    part = task_->next();
+    check(part != nullptr, "[train] the data ended before the training did");
+    targets += part->targets;
+    result.tokens += part->tokens;
+    state_.data = part->after;
   }
   store_.clear_gradients();
-  for (const HostBatch& part : parts) {
+  for (const std::unique_ptr<TaskBatch>& part : parts) {
     result.loss +=
-        backward(part, static_cast<double>(part.target_tokens) / static_cast<double>(targets));
+        backward(*part, static_cast<double>(part->targets) / static_cast<double>(targets));
   }
   result.gradient_norm = gradient_norm(store_);
   result.finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
@@ -271,7 +236,7 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
   if (!now || steps_since_ == 0) {
     return;
   }
-  const std::optional<int64_t> epoch_batches = stream_->epoch_batches();
+  const std::optional<int64_t> epoch_batches = task_->epoch_batches();
   const double spent = std::max(state_.seconds - seconds_at_report_, 1e-9);
   StepReport report{.step = state_.step,
                     .epoch = static_cast<double>(state_.data.epoch),
@@ -307,39 +272,31 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
 }
 
 void Trainer::validate() {
-  if (!validation_ || validated_at_ == state_.step) {
+  if (!task_->validates() || validated_at_ == state_.step) {
     return;
   }
   validated_at_ = state_.step;
-  const ValidationConfig& config = recipe_.validation;
-  ValidationReport report;
-  report.step = state_.step;
+  ValidationReport report{.step = state_.step, .score = {}, .best = false};
   with_ema([&] {
-    report.score = validation_->score(
-        *model_, {.bleu = config.bleu,
-                  .sentences = config.sentences,
-                  .decode = {.beam = config.beam, .length_penalty = config.length_penalty},
-                  .batch_tokens = recipe_.data.batch_tokens});
+    report.score = task_->validate(state_.step);
     report.best = is_best(report.score);
     if (report.best) {
       save_parameters(folder_ / "model.safetensors", store_);
     }
   });
-  if (!report.score.translations.empty()) {
-    const size_t example = static_cast<size_t>(state_.step) % report.score.translations.size();
-    report.example_source = validation_->sources()[example];
-    report.example_target = report.score.translations[example];
-  }
   observer_.validated(report);
-  log({{"step", state_.step},
-       {"valid_loss", report.score.loss},
-       {"valid_bleu", report.score.bleu},
-       {"seconds", state_.seconds}});
+  Json line{{"step", state_.step}, {"valid_loss", report.score.loss}};
+  if (!report.score.metric.empty()) {
+    line["valid_" + report.score.metric] = report.score.value;
+  }
+  line["seconds"] = state_.seconds;
+  log(line);
 }
 
-bool Trainer::is_best(const ValidationScore& score) {
-  const double value =
-      recipe_.validation.best_by == "bleu" && score.bleu >= 0.0 ? score.bleu : -score.loss;
+bool Trainer::is_best(const Score& score) {
+  const double value = recipe_.validation.best_by == "score" && !score.metric.empty()
+                           ? score.value
+                           : -score.loss;
   if (!std::isfinite(value) || (state_.best_step >= 0 && value <= state_.best)) {
     ++state_.worse_in_row;
     return false;
@@ -355,10 +312,10 @@ void Trainer::save() {
     return;
   }
   saved_at_ = state_.step;
-  save_checkpoint(folder_, state_, {config_, tokenizers_, store_, *optimizer_, ema_});
+  save_checkpoint(folder_, state_, trained());
   prune_checkpoints(folder_, std::max(recipe_.checkpoint.keep, recipe_.train.average),
                     recipe_.checkpoint.every);
-  if (!validation_) {
+  if (!task_->validates()) {
     with_ema([&] { save_parameters(folder_ / "model.safetensors", store_); });
   }
 }
@@ -383,7 +340,7 @@ void Trainer::average() {
   observer_.noted(fmt::format("averaged the last {} checkpoints", last.size()));
   ema_ = Tensor();  // the average takes its place
   validated_at_ = -1;
-  if (validation_) {
+  if (task_->validates()) {
     validate();
   } else {
     save_parameters(folder_ / "model.safetensors", store_);

@@ -4,7 +4,7 @@
 // so far: the folder is a model folder), log.jsonl, and the last checkpoints. All that happens in
 // a run follows from the recipe; a run that is killed and resumed ends with the same bits.
 //
-// Owns model, optimizer and data stream. One thread calls; `stop` may be set from a signal handler.
+// Owns the parameters, the task and the optimizer. One thread calls; `stop` may be set from a signal handler.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,9 @@
 #include <optional>
 #include <string>
 
-#include "data/batches.h"
-#include "data/prefetch.h"
 #include "train/checkpoint.h"
-#include "train/loss.h"
 #include "train/recipe.h"
-#include "train/validation.h"
+#include "train/task.h"
 
 namespace heed {
 
@@ -29,7 +26,7 @@ struct StepReport {
   double loss = 0.0;  // mean since the last report, as trained (smoothed)
   double learning_rate = 0.0;
   double gradient_norm = 0.0;
-  double tokens_per_second = 0.0;  // source and target, without padding
+  double tokens_per_second = 0.0;  // without padding
   double seconds = 0.0;            // trained so far
   double seconds_left = -1.0;      // below 0: not known
   double done = 0.0;               // share of the training, 0 to 1
@@ -37,9 +34,8 @@ struct StepReport {
 
 struct ValidationReport {
   int64_t step = 0;
-  ValidationScore score;
+  Score score;
   bool best = false;
-  std::string example_source, example_target;
 };
 
 // What is known before the first step.
@@ -73,9 +69,10 @@ class Trainer {
   ~Trainer();
 
   TrainEnd run(const std::atomic<bool>& stop);
+  // How the model that was kept does on the test set, in a line; empty: there is none.
+  std::string test() const { return task_->test(folder_); }
 
   const TrainState& state() const { return state_; }
-  const Tokenizers& tokenizers() const { return tokenizers_; }
 
  private:
   struct StepResult {
@@ -85,24 +82,21 @@ class Trainer {
     bool finite = true;
   };
 
-  void prepare_model();
-  void prepare_data();
+  void prepare_parameters();
+  Trained trained();
   bool resume_from_checkpoint();
   size_t measure_activations();
 
   bool over() const;
   bool out_of_patience() const;
   std::optional<int64_t> total_steps() const;
-  LossConfig loss_config() const;
-  // How often a batch is shown in one step.
-  int64_t copies() const { return recipe_.train.agreement > 0.0F ? 2 : 1; }
   StepResult step(float rate);
-  double backward(const HostBatch& host, double share);
+  double backward(const TaskBatch& batch, double share);
   void skip_step(const StepResult& result);
   void update_ema();
   void report_step(const StepResult& result, double rate, bool now);
   void validate();
-  bool is_best(const ValidationScore& score);
+  bool is_best(const Score& score);
   void save();
   TrainEnd finish(TrainEnd end);
   void average();
@@ -114,16 +108,11 @@ class Trainer {
   Recipe recipe_;
   std::filesystem::path folder_;
   TrainObserver& observer_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
   ParameterStore store_;
-  std::unique_ptr<Seq2SeqModel> model_;
+  std::unique_ptr<Task> task_;
   std::unique_ptr<Optimizer> optimizer_;
   Tensor ema_;
   Tape tape_;
-  std::unique_ptr<BatchStream> stream_;
-  std::unique_ptr<Prefetch<HostBatch>> batches_;
-  std::optional<ValidationSet> validation_;
   TrainState state_;
   // Since the last report.
   double loss_sum_ = 0.0;

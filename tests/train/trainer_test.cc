@@ -8,6 +8,7 @@
 #include "formats/safetensors.h"
 #include "support/error_of.h"
 #include "support/tiny_training.h"
+#include "train/validation.h"
 
 namespace heed {
 namespace {
@@ -73,7 +74,7 @@ TEST(Trainer, ReportsWhatItDoes) {
   EXPECT_DOUBLE_EQ(watcher.steps.back().done, 1.0);
   EXPECT_EQ(watcher.steps.back().learning_rate, 0.01);
   EXPECT_EQ(watcher.validations.back().step, ended.state.step);  // the last model is judged too
-  EXPECT_FALSE(watcher.validations.back().example_source.empty());
+  EXPECT_FALSE(watcher.validations.back().score.example.empty());
 }
 
 // Two batches that make one step count by their tokens, as one batch of both would.

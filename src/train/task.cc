@@ -1,0 +1,12 @@
+#include "train/task.h"
+
+#include "train/translate_task.h"
+
+namespace heed {
+
+std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::path& folder,
+                                const Scope& scope) {
+  return std::make_unique<TranslateTask>(recipe, folder, scope);
+}
+
+}  // namespace heed
