@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <optional>
 #include <unordered_set>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "formats/safetensors.h"
-#include "models/registry.h"
+#include "base/parallel.h"
+#include "formats/tensor_files.h"
+#include "models/huggingface.h"
 
 namespace heed {
 namespace {
@@ -27,6 +31,34 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string
   return std::nullopt;
 }
 
+// Of one of the `parts` that a parameter is stored as.
+std::vector<int64_t> stored_shape(const ParameterEntry& entry, size_t parts, bool transposed) {
+  std::vector<int64_t> shape;
+  for (int axis = 0; axis < entry.shape.rank(); ++axis) {
+    shape.push_back(entry.shape[axis]);
+  }
+  if (!shape.empty()) {
+    shape[0] /= static_cast<int64_t>(parts);
+  }
+  if (transposed) {
+    std::swap(shape[0], shape[1]);
+  }
+  return shape;
+}
+
+// values [rows, columns] -> [columns, rows], in place
+void transpose(std::span<float> values, int64_t rows, int64_t columns) {
+  const std::vector<float> old(values.begin(), values.end());
+  parallel_rows(columns, rows, [&](int64_t begin, int64_t end) {
+    for (int64_t column = begin; column < end; ++column) {
+      for (int64_t row = 0; row < rows; ++row) {
+        values[static_cast<size_t>(column * rows + row)] =
+            old[static_cast<size_t>(row * columns + column)];
+      }
+    }
+  });
+}
+
 Json parse_json(const fs::path& file) {
   // Copying and printing JSON descends into it: no deeper than configurations ever are.
   constexpr int kDepth = 100;
@@ -40,46 +72,63 @@ Json parse_json(const fs::path& file) {
   return json;
 }
 
-void check_shape(const fs::path& file, const TensorEntry& stored, const ParameterEntry& wanted) {
-  const Shape& shape = wanted.shape;
-  bool same = static_cast<int>(stored.shape.size()) == shape.rank();
-  for (int axis = 0; same && axis < shape.rank(); ++axis) {
-    same = stored.shape[static_cast<size_t>(axis)] == shape[axis];
-  }
-  check(same, "[model folder] {}: tensor {} is [{}], expected {}", file.string(), wanted.name,
-        fmt::join(stored.shape, ","), shape);
-}
-
-// The stored tensor of each parameter; a tensor that no parameter wants is an error too.
+// The stored tensors of each parameter; a tensor that no parameter wants is an error.
 class StoredParameters {
  public:
-  StoredParameters(const fs::path& file, const ParameterStore& store) : file_(file) {
+  StoredParameters(const fs::path& path, const ParameterStore& store, const std::string& kind)
+      : files_(path), names_(kind, has_prefix(kind, [&](std::string_view prefix) {
+                               return std::any_of(
+                                   files_.entries().begin(), files_.entries().end(),
+                                   [&](const auto* e) { return e->name.starts_with(prefix); });
+                             })) {
     const TensorEntry* unwanted = extra(store);
     check(unwanted == nullptr, "[model folder] {}: tensor {} belongs to no parameter of this model",
-          file.string(), unwanted != nullptr ? unwanted->name : "");
+          files_.path().string(), unwanted != nullptr ? unwanted->name : "");
+  }
+
+  bool has(const ParameterEntry& entry) const {
+    return files_.find(names_.parts(entry.name).front().name) != nullptr;
   }
 
   void read(const ParameterEntry& entry, std::span<float> values) const {
-    const TensorEntry& stored = file_.at(entry.name);
-    check_shape(file_.path(), stored, entry);
-    file_.copy(stored, values);
+    const std::vector<StoredPart> parts = names_.parts(entry.name);
+    const size_t size = values.size() / parts.size();
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const TensorEntry* stored = files_.find(parts[i].name);
+      check(stored != nullptr, "[model folder] {} has no tensor {}", files_.path().string(),
+            parts[i].name);
+      check_shape(*stored, stored_shape(entry, parts.size(), parts[i].transposed));
+      files_.copy(*stored, values.subspan(i * size, size));
+      if (parts[i].transposed) {
+        transpose(values.subspan(i * size, size), entry.shape[1], entry.shape[0]);
+      }
+    }
   }
 
  private:
+  void check_shape(const TensorEntry& stored, const std::vector<int64_t>& wanted) const {
+    check(stored.shape == wanted, "[model folder] {}: tensor {} is [{}], expected [{}]",
+          files_.path().string(), stored.name, fmt::join(stored.shape, ","),
+          fmt::join(wanted, ","));
+  }
+
   const TensorEntry* extra(const ParameterStore& store) const {
-    std::unordered_set<std::string_view> wanted;
+    std::unordered_set<std::string> wanted;
     for (const ParameterEntry& entry : store.entries()) {
-      wanted.insert(entry.name);
+      for (const StoredPart& part : names_.parts(entry.name)) {
+        wanted.insert(part.name);
+      }
     }
-    for (const TensorEntry& stored : file_.entries()) {
-      if (!wanted.contains(stored.name)) {
-        return &stored;
+    for (const TensorEntry* stored : files_.entries()) {
+      if (!wanted.contains(stored->name) && !names_.ignored(stored->name)) {
+        return stored;
       }
     }
     return nullptr;
   }
 
-  SafetensorsFile file_;
+  TensorFiles files_;
+  StoredNames names_;
 };
 
 }  // namespace
@@ -116,34 +165,78 @@ Tokenizers load_tokenizers(const fs::path& folder) {
 }
 
 void save_config(const fs::path& folder, const FolderConfig& config) {
-  Json json = Json::object();
-  json["format"] = "heed";
-  json["version"] = kFormatVersion;
-  json["source_end"] = config.source_end;
-  json["model"] = config.model;
+  Json json = to_huggingface(config.model);
+  if (json.empty()) {
+    json = {{"format", "heed"},
+            {"version", kFormatVersion},
+            {"source_end", config.source_end},
+            {"model", config.model}};
+  }
+  for (size_t i = 0; i < config.labels.size(); ++i) {
+    json["id2label"][std::to_string(i)] = config.labels[i];
+    json["label2id"][config.labels[i]] = i;
+  }
+  if (!config.labels.empty()) {
+    json["problem_type"] = config.score ? "regression" : "single_label_classification";
+  }
   write_file(folder / "config.json", json.dump(2) + "\n");
 }
 
+namespace {
+
+std::vector<std::string> read_labels(const Json& json, const std::string& where) {
+  std::vector<std::string> labels;
+  const Json map = json.value("id2label", Json::object());
+  check(map.is_object(), "[{}] id2label is no table of names", where);
+  for (size_t i = 0; i < map.size(); ++i) {
+    const auto found = map.find(std::to_string(i));
+    check(found != map.end() && found->is_string(), "[{}] id2label has no name for class {}", where,
+          i);
+    labels.push_back(found->get<std::string>());
+  }
+  return labels;
+}
+
+Json heed_config(const Json& json, const std::string& where) {
+  check(json.contains("format") && json["format"] == "heed" && json.contains("model"),
+        "[model folder] {} is not the config of a Heed model; `heed convert` imports others",
+        where);
+  check(json.contains("version") && json["version"] == kFormatVersion,
+        "[model folder] {} has version {}, expected {}", where,
+        json.contains("version") ? json["version"].dump() : "none", kFormatVersion);
+  return json["model"];
+}
+
+}  // namespace
+
 FolderConfig load_config(const fs::path& folder) {
   const fs::path file = folder / "config.json";
+  const std::string where = file.string();
   check(fs::exists(file), "[model folder] {} has no config.json; is it a model folder?",
         folder.string());
   const Json json = parse_json(file);
-  check(json.contains("format") && json["format"] == "heed" && json.contains("model"),
-        "[model folder] {} is not the config of a Heed model; `heed convert` imports others",
-        file.string());
-  check(json.contains("version") && json["version"] == kFormatVersion,
-        "[model folder] {} has version {}, expected {}", file.string(),
-        json.contains("version") ? json["version"].dump() : "none", kFormatVersion);
   FolderConfig config;
-  config.model = resolve_model_config(json["model"], file.string());
-  const bool source_end = json.value("source_end", Json(true)).is_boolean();
-  check(source_end, "[model folder] {}: source_end is not true or false", file.string());
-  config.source_end = json.value("source_end", true);
+  if (is_huggingface(json)) {
+    std::optional<TensorFiles> files;
+    if (has_tensors(folder)) {
+      files.emplace(folder);
+    }
+    const auto has = [&](std::string_view name) { return files && files->find(name) != nullptr; };
+    config.model = resolve_model_config(from_huggingface(json, has, where), where);
+  } else {
+    config.model = resolve_model_config(heed_config(json, where), where);
+  }
+  const Json source_end = json.value("source_end", Json(true));
+  check(source_end.is_boolean(), "[model folder] {}: source_end is not true or false", where);
+  config.source_end = source_end.get<bool>();
+  if (config.model.value("labels", int64_t{0}) > 0) {
+    config.labels = read_labels(json, where);
+    config.score = json.value("problem_type", Json()) == "regression";
+  }
   return config;
 }
 
-std::vector<int32_t> LoadedModel::encode_source(std::string_view text) const {
+std::vector<int32_t> LoadedFolder::encode_source(std::string_view text) const {
   std::vector<int32_t> ids = tokenizers.source->encode(text);
   if (config.source_end) {
     ids.push_back(tokenizers.source->special().end);
@@ -151,46 +244,72 @@ std::vector<int32_t> LoadedModel::encode_source(std::string_view text) const {
   return ids;
 }
 
-std::unique_ptr<LoadedModel> load_model(const fs::path& folder, DType compute) {
+void load_folder(const fs::path& folder, DType compute, LoadedFolder& loaded) {
   check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
-  auto loaded = std::make_unique<LoadedModel>();
-  loaded->config = load_config(folder);
-  loaded->tokenizers = load_tokenizers(folder);
-  const fs::path file = folder / "model.safetensors";
-  check(fs::exists(file), "[model folder] {} has no model.safetensors; is the training not done?",
+  loaded.config = load_config(folder);
+  loaded.tokenizers = load_tokenizers(folder);
+  check(has_tensors(folder), "[model folder] {} has no model.safetensors; is the training not done?",
         folder.string());
-  loaded->model = make_seq2seq(loaded->store.root(), loaded->config.model);
+  const Json& model = loaded.config.model;
+  loaded.any = make_model(loaded.store.root(), model);
   const auto check_size = [&](const char* side, const Tokenizer& tokenizer, int64_t vocabulary) {
     check(tokenizer.size() <= vocabulary,
           "[model folder] {}: the {} tokenizer has {} pieces, the model a vocabulary of {}",
           folder.string(), side, tokenizer.size(), vocabulary);
   };
-  const int64_t target = loaded->model->target_vocabulary();
-  const auto source = loaded->config.model.value("source_vocabulary", int64_t{0});  // 0: joint
-  check_size("target", *loaded->tokenizers.target, target);
-  check_size("source", *loaded->tokenizers.source, source > 0 ? source : target);
-  const StoredParameters stored(file, loaded->store);
-  loaded->store.allocate(compute, [&](const ParameterEntry& entry, std::span<float> values) {
+  const auto target = model.value("vocabulary", int64_t{0});
+  const auto source = model.value("source_vocabulary", int64_t{0});  // 0: joint
+  check_size("target", *loaded.tokenizers.target, target);
+  check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
+  const StoredParameters stored(folder, loaded.store, model.value("kind", ""));
+  loaded.store.allocate(compute, [&](const ParameterEntry& entry, std::span<float> values) {
     stored.read(entry, values);
   });
-  return loaded;
 }
 
-void save_parameters(const fs::path& file, const ParameterStore& store,
-                     const std::map<std::string, std::string>& metadata) {
+void save_parameters(const fs::path& file, const ParameterStore& store, const Json& model) {
+  const StoredNames names(model.value("kind", ""));
   std::vector<NamedTensor> tensors;
+  std::vector<Tensor> transposed;  // live until the file is written
   for (const ParameterEntry& entry : store.entries()) {
-    tensors.push_back(named_tensor(entry.name, entry.value));
+    const std::vector<StoredPart> parts = names.parts(entry.name);
+    const int64_t rows = entry.shape.rank() == 0 ? 1 : entry.shape[0];
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Tensor part = entry.value;
+      if (parts.size() > 1) {
+        const int64_t each = rows / static_cast<int64_t>(parts.size());
+        part = part.rows(static_cast<int64_t>(i) * each, static_cast<int64_t>(i + 1) * each);
+      }
+      if (parts[i].transposed) {
+        part = part.clone();
+        transpose(part.span<float>(), part.dim(0), part.dim(1));
+        part = part.reshape({part.dim(1), part.dim(0)});
+        transposed.push_back(part);
+      }
+      tensors.push_back(named_tensor(parts[i].name, part));
+    }
   }
-  write_safetensors(file, tensors, metadata);
+  // Hugging Face's loader wants to know who wrote it.
+  write_safetensors(file, tensors,
+                    to_huggingface(model).empty()
+                        ? std::map<std::string, std::string>{}
+                        : std::map<std::string, std::string>{{"format", "pt"}});
 }
 
-void load_parameters(const fs::path& file, ParameterStore& store) {
-  const StoredParameters stored(file, store);
+std::vector<std::string> load_parameters(const fs::path& path, ParameterStore& store,
+                                         const Json& model,
+                                         const std::function<bool(std::string_view)>& may_lack) {
+  const StoredParameters stored(path, store, model.value("kind", ""));
+  std::vector<std::string> missing;
   for (const ParameterEntry& entry : store.entries()) {
-    stored.read(entry, entry.value.span<float>());
+    if (may_lack && may_lack(entry.name) && !stored.has(entry)) {
+      missing.push_back(entry.name);
+    } else {
+      stored.read(entry, entry.value.span<float>());
+    }
   }
   store.refresh_narrow();
+  return missing;
 }
 
 }  // namespace heed

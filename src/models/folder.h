@@ -6,11 +6,15 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
+#include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/config.h"
 #include "models/model.h"
+#include "models/registry.h"
 #include "nn/module.h"
 #include "text/tokenizer.h"
 
@@ -26,30 +30,54 @@ void save_tokenizers(const std::filesystem::path& folder, const Tokenizers& toke
 Tokenizers load_tokenizers(const std::filesystem::path& folder);
 bool has_tokenizers(const std::filesystem::path& folder);
 
-// What config.json says.
+// What config.json says. GPT-2 and BERT have Hugging Face's, the others Heed's own.
 struct FolderConfig {
   Json model = Json::object();  // resolved: see models/registry.h
   bool source_end = true;       // sources are shown with END behind them
+  std::vector<std::string> labels = {};  // names of the classes, of a model with a head for them
+  bool score = false;                    // the head gives one number instead of classes
 };
 void save_config(const std::filesystem::path& folder, const FolderConfig& config);
 FolderConfig load_config(const std::filesystem::path& folder);
 
 // A model ready for use. Not movable: the model points into the store.
-struct LoadedModel {
+struct LoadedFolder {
   FolderConfig config;
   Tokenizers tokenizers;
   ParameterStore store;
-  std::unique_ptr<Seq2SeqModel> model;
+  std::unique_ptr<Model> any;
 
   // A source's ids as the model wants them.
   std::vector<int32_t> encode_source(std::string_view text) const;
 };
-std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder, DType compute);
+void load_folder(const std::filesystem::path& folder, DType compute, LoadedFolder& loaded);
 
-// All parameters as f32, under their names.
+// The same with the model as what it is wanted for: Seq2SeqModel, LanguageModel, TextEncoder.
+template <typename Interface>
+struct Loaded : LoadedFolder {
+  const Interface* model = nullptr;
+};
+template <typename Interface>
+std::unique_ptr<Loaded<Interface>> load_as(const std::filesystem::path& folder, DType compute) {
+  auto loaded = std::make_unique<Loaded<Interface>>();
+  load_folder(folder, compute, *loaded);
+  loaded->model = &model_as<Interface>(*loaded->any, loaded->config.model);
+  return loaded;
+}
+using LoadedModel = Loaded<Seq2SeqModel>;
+inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder,
+                                               DType compute) {
+  return load_as<Seq2SeqModel>(folder, compute);
+}
+
+// All parameters, as f32 and under the names that files of the model's kind have.
 void save_parameters(const std::filesystem::path& file, const ParameterStore& store,
-                     const std::map<std::string, std::string>& metadata = {});
-// Into the master of a store for training; every name and shape must be there, and no other.
-void load_parameters(const std::filesystem::path& file, ParameterStore& store);
+                     const Json& model);
+// Into the master of a store for training. Every tensor must belong to a parameter of its shape. A
+// parameter that is not there keeps its first values if `may_lack` says so of its name, and is
+// returned; otherwise that is an Error too.
+std::vector<std::string> load_parameters(
+    const std::filesystem::path& path, ParameterStore& store, const Json& model,
+    const std::function<bool(std::string_view)>& may_lack = {});
 
 }  // namespace heed

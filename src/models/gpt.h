@@ -2,8 +2,11 @@
 // output projection tied to the token embedding.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "base/config.h"
+#include "models/model.h"
 #include "nn/transformer.h"
 
 namespace heed {
@@ -14,31 +17,70 @@ struct GptConfig {
   int64_t width = 768;
   int64_t heads = 12;
   int64_t layers = 12;
+  int64_t hidden = 0;
   float dropout = 0.0F;
+  float embedding_dropout = 0.0F;
+  float attention_dropout = 0.0F;
+  std::string activation = "gelu_tanh";
+  float epsilon = 1e-5F;
+  float deviation = 0.02F;
+  bool tied_output = true;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
+    v("context", context, "most tokens it looks at", {.least = 1, .most = 1 << 20});
+    v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
+    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
+    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("hidden", hidden, "size of the feed-forward layer; 0: four times the width",
+      {.least = 0, .most = 1 << 20});
+    v("dropout", dropout, "of each branch before it is added", {.least = 0, .most = 0.99});
+    v("embedding_dropout", embedding_dropout, "of the embeddings", {.least = 0, .most = 0.99});
+    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
+    v("activation", activation, "of the feed-forward layer",
+      {.choices = {"gelu_tanh", "gelu", "relu"}});
+    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+    v("deviation", deviation, "of the first values", {.least = 0, .most = 1});
+    v("tied_output", tied_output, "the output projection is the embedding");
+  }
 };
 
 // Caches of all layers, for decoding.
-using GptState = std::vector<KvCache>;
+struct GptState : DecodeState {
+  std::vector<KvCache> caches;
 
-class Gpt {
+  // Positions filled in a row.
+  int64_t length(int64_t row) const;
+};
+
+class Gpt : public LanguageModel {
  public:
   Gpt(const Scope& s, const GptConfig& config);
 
-  // tokens i32 [B,T] -> logits [B,T,V]
-  Tensor logits(const Tensor& tokens) const;
+  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr) const override;
   // Mean cross-entropy of targets i32 [B,T].
   Tensor loss(const Tensor& tokens, const Tensor& targets) const;
-  // Continues the state; logits of the last position only, [B,V].
-  Tensor step(const Tensor& tokens, GptState& state) const;
+
+  std::unique_ptr<DecodeState> start() const override { return std::make_unique<GptState>(); }
+  Tensor step(const Tensor& tokens, DecodeState& state,
+              std::span<const int64_t> lengths = {}) const override;
+  void select(DecodeState& state, std::span<const int64_t> rows) const override;
+  int64_t vocabulary() const override { return config_.vocabulary; }
+  int64_t context() const override { return config_.context; }
 
  private:
-  Tensor hidden(const Tensor& tokens, GptState* state) const;  // [B,T,C]
+  Tensor embed(const Tensor& tokens, const GptState* state) const;  // [B,T,C]
+  Tensor hidden(const Tensor& tokens, GptState* state,
+                std::vector<LayerAttention>* maps = nullptr) const;  // [B,T,C]
+  Tensor project(const Tensor& x) const;                             // [..., C] -> [..., V]
 
   GptConfig config_;
   Embedding tokens_;
   Embedding positions_;
   std::vector<TransformerLayer> layers_;
   LayerNorm norm_;
+  std::optional<Linear> output_;
 };
 
 }  // namespace heed

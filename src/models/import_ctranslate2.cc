@@ -167,7 +167,7 @@ void import_ctranslate2(const Ctranslate2Import& import) {
   config.model["kind"] = "transformer";
   config.model = resolve_model_config(config.model, weights.file);
   ParameterStore store;
-  const auto model = make_seq2seq(store.root(), config.model);
+  const auto model = make_model(store.root(), config.model);
   store.allocate(DType::f32, [&](const ParameterEntry& entry, std::span<float> values) {
     const std::string name = foreign_name(entry.name);
     const Tensor& stored = weights.at(name);
@@ -181,7 +181,7 @@ void import_ctranslate2(const Ctranslate2Import& import) {
   fs::create_directories(import.output);
   save_config(import.output, config);
   save_tokenizers(import.output, tokenizers);
-  save_parameters(import.output / "model.safetensors", store);
+  save_parameters(import.output / "model.safetensors", store, config.model);
 }
 
 }  // namespace heed

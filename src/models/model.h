@@ -1,8 +1,8 @@
 // What training, decoding and pictures know about a model. Concrete models stand behind it.
 //
-// A sequence-to-sequence model is asked in two ways: all target positions at once (teacher forcing,
-// `logits`), or one position at a time with everything already computed kept in a state (`start`,
-// `step`). Both give the same numbers. Sources come in rows, padded, with their lengths.
+// Models that generate are asked in two ways: all positions at once (teacher forcing, `logits`), or
+// a few at a time with everything already computed kept in a state (`start`, `step`). Both give the
+// same numbers. Texts come in rows, padded, with their lengths.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Batch {
 
 // Attention weights of one layer, f32 [B,H,queries,keys].
 struct LayerAttention {
-  std::string kind;  // "encoder", "decoder" (self-attention) or "cross"
+  std::string kind;  // "encoder", "decoder" (self-attention), "cross"
   int64_t layer = 0;
   Tensor weights;
 };
@@ -41,12 +41,17 @@ class DecodeState {
   virtual ~DecodeState() = default;
 };
 
-class Seq2SeqModel {
+class Model {
  public:
-  virtual ~Seq2SeqModel() = default;
-  Seq2SeqModel() = default;
-  Seq2SeqModel(const Seq2SeqModel&) = delete;
-  Seq2SeqModel& operator=(const Seq2SeqModel&) = delete;
+  virtual ~Model() = default;
+  Model() = default;
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+};
+
+class Seq2SeqModel : public Model {
+ public:
+  static constexpr const char* kWhat = "a sequence-to-sequence model";
 
   // Teacher forcing: logits of every target position, [B,T,V]. With `maps` also the attention
   // weights of all layers, for pictures.
@@ -66,6 +71,64 @@ class Seq2SeqModel {
   virtual int64_t target_vocabulary() const = 0;
   // Longest sequence it can be shown, or 0: any.
   virtual int64_t longest() const { return 0; }
+};
+
+// Says what comes next.
+class LanguageModel : public Model {
+ public:
+  static constexpr const char* kWhat = "a language model";
+
+  // tokens i32 [B,T] -> logits of what follows each, [B,T,V].
+  virtual Tensor logits(const Tensor& tokens,
+                        std::vector<LayerAttention>* maps = nullptr) const = 0;
+
+  virtual std::unique_ptr<DecodeState> start() const = 0;
+  // Shows every row more tokens, i32 [R,T], and gives the logits of what follows, [R,V]. Rows of a
+  // state that is still empty may differ in length: row r has lengths[r] tokens, the rest is
+  // padding. From then on such rows are shown one token at a time.
+  virtual Tensor step(const Tensor& tokens, DecodeState& state,
+                      std::span<const int64_t> lengths = {}) const = 0;
+  // Row r of the new state continues row rows[r] of the old.
+  virtual void select(DecodeState& state, std::span<const int64_t> rows) const = 0;
+
+  virtual int64_t vocabulary() const = 0;
+  // Most tokens it can look at, or 0: any number.
+  virtual int64_t context() const = 0;
+};
+
+// B texts, or pairs of texts, as an encoder reads them.
+struct TextBatch {
+  Tensor tokens;   // i32 [B,T], padded
+  Tensor types;    // i32 [B,T]: 0 in the first text, 1 in the second; undefined: all 0
+  Tensor lengths;  // i32 [B]
+};
+
+// Reads a text as a whole: a vector for each token, seen in its context.
+class TextEncoder : public Model {
+ public:
+  static constexpr const char* kWhat = "a text encoder";
+
+  virtual Tensor hidden(const TextBatch& batch,
+                        std::vector<LayerAttention>* maps = nullptr) const = 0;  // [B,T,C]
+  // What a class is told from, [B,C]: for BERT the first token's vector through its pooler.
+  virtual Tensor summary(const Tensor& hidden, const TextBatch& batch) const = 0;
+  // Scores of the classes of each text, [B,K], if the model has a head for them.
+  virtual Tensor classes(const TextBatch& batch) const = 0;
+
+  virtual int64_t width() const = 0;
+  virtual int64_t vocabulary() const = 0;
+  virtual int64_t labels() const = 0;   // of the head for classes; 0: there is none
+  virtual int64_t longest() const = 0;  // most tokens of a text; 0: any number
+};
+
+// Also says what stands behind masks.
+class MaskedModel {
+ public:
+  virtual ~MaskedModel() = default;
+  // Logits of the tokens at the places (b * T + t), [N,V].
+  virtual Tensor words(const Tensor& hidden, const Tensor& places) const = 0;
+  // Whether the second text follows the first: [B,2], 0 if it does.
+  virtual Tensor follows(const Tensor& hidden, const TextBatch& batch) const = 0;
 };
 
 }  // namespace heed

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "models/bert.h"
 #include "models/conv.h"
+#include "models/gpt.h"
 #include "models/rnn.h"
 #include "models/transformer.h"
 
@@ -16,11 +18,11 @@ struct Kind {
   std::vector<std::string> presets;
   std::function<Json(const Json& fields, const std::string& preset, std::string_view where)>
       resolve;
-  std::function<std::unique_ptr<Seq2SeqModel>(const Scope&, const Json& fields)> make;
+  std::function<std::unique_ptr<Model>(const Scope&, const Json& fields)> make;
   std::function<std::vector<config::FieldHelp>()> fields;
 };
 
-template <typename Model, typename Config>
+template <typename Made, typename Config>
 Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> presets) {
   std::vector<std::string> names;
   names.reserve(presets.size());
@@ -43,10 +45,10 @@ Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> p
             return config::write(config);
           },
       .make =
-          [](const Scope& s, const Json& fields) {
+          [](const Scope& s, const Json& fields) -> std::unique_ptr<Model> {
             Config config;
             config::read(config, fields, "model");
-            return std::make_unique<Model>(s, config);
+            return std::make_unique<Made>(s, config);
           },
       .fields =
           [] {
@@ -68,6 +70,24 @@ TransformerConfig transformer(int64_t width, int64_t heads, int64_t layers, floa
   return config;
 }
 
+// Heads of 64, as all published sizes have them.
+GptConfig gpt(int64_t width, int64_t layers) {
+  GptConfig config;
+  config.width = width;
+  config.heads = width / 64;
+  config.layers = layers;
+  return config;
+}
+
+BertConfig bert(int64_t width, int64_t layers) {
+  BertConfig config;
+  config.width = width;
+  config.heads = width / 64;
+  config.hidden = 4 * width;
+  config.layers = layers;
+  return config;
+}
+
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       kind<Transformer, TransformerConfig>("transformer",
@@ -77,6 +97,14 @@ const std::vector<Kind>& kinds() {
                                             {"big", transformer(1024, 16, 6, 0.3F)}}),
       kind<Rnn, RnnConfig>("rnn", {{"small", RnnConfig{}}}),
       kind<ConvS2S, ConvConfig>("conv", {{"small", ConvConfig{}}}),
+      kind<Gpt, GptConfig>("gpt2", {{"small", gpt(768, 12)},
+                                    {"medium", gpt(1024, 24)},
+                                    {"large", gpt(1280, 36)},
+                                    {"xl", gpt(1600, 48)}}),
+      kind<Bert, BertConfig>("bert", {{"tiny", bert(128, 2)},
+                                      {"small", bert(512, 4)},
+                                      {"base", bert(768, 12)},
+                                      {"large", bert(1024, 24)}}),
   };
   return all;
 }
@@ -122,7 +150,7 @@ Json resolve_model_config(const Json& config, std::string_view where) {
   return resolved;
 }
 
-std::unique_ptr<Seq2SeqModel> make_seq2seq(const Scope& s, const Json& config) {
+std::unique_ptr<Model> make_model(const Scope& s, const Json& config) {
   Json fields = config;
   const std::string name = take_text(fields, "kind", "transformer", "model");
   return find_kind(name, "model").make(s, fields);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "base/error.h"
 #include "models/model.h"
 #include "nn/module.h"
 
@@ -17,7 +18,16 @@ namespace heed {
 Json resolve_model_config(const Json& config, std::string_view where);
 
 // From a resolved configuration.
-std::unique_ptr<Seq2SeqModel> make_seq2seq(const Scope& s, const Json& config);
+std::unique_ptr<Model> make_model(const Scope& s, const Json& config);
+
+// The model as what it is wanted for, or an Error that says what it is.
+template <typename Interface>
+Interface& model_as(Model& model, const Json& config) {
+  auto* wanted = dynamic_cast<Interface*>(&model);
+  check(wanted != nullptr, "[model] a {} is not {}", config.value("kind", "model"),
+        Interface::kWhat);
+  return *wanted;
+}
 
 struct ModelHelp {
   std::string kind;

@@ -13,7 +13,7 @@ LayerConfig layer_config(const TransformerConfig& config, bool decoder) {
   return {.width = config.width,
           .heads = config.heads,
           .hidden = config.hidden,
-          .activation = config.activation == "gelu" ? Activation::gelu : Activation::relu,
+          .activation = activation_of(config.activation),
           .dropout = config.dropout,
           .attention_dropout = config.attention_dropout,
           .hidden_dropout = config.hidden_dropout,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
@@ -23,33 +24,42 @@ void KvCache::append(const Tensor& qkv) {
   check(!k.defined() || (k.dim(0) == qkv.dim(0) && k.dim(2) == qkv.dim(3) &&
                          k.dim(3) == qkv.dim(4) && k.dtype() == qkv.dtype()),
         "[cache] qkv is {}, the cache holds {}", qkv, k);
-  const int64_t batch = qkv.dim(0);
   const int64_t steps = qkv.dim(1);
+  check(lengths.empty() || steps == 1,
+        "[cache] {} positions at once for rows of different lengths, expected 1", steps);
+  reserve(qkv);
   const size_t row = static_cast<size_t>(qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
-  if (!k.defined() || length + steps > k.dim(1)) {
-    constexpr int64_t kLeastCapacity = 64;
-    const int64_t capacity = std::max({kLeastCapacity, 2 * length, length + steps});
-    const auto grown = [&](const Tensor& old) {
-      Tensor larger =
-          Tensor::empty({batch, capacity, qkv.dim(3), qkv.dim(4)}, qkv.dtype());  // [B,cap,H,D]
-      for (int64_t b = 0; length > 0 && b < batch; ++b) {
-        std::memcpy(larger.rows(b, b + 1).raw(), old.rows(b, b + 1).raw(),
-                    static_cast<size_t>(length) * row);
-      }
-      return larger;
-    };
-    const Tensor larger_k = grown(k);
-    v = grown(v);
-    k = larger_k;
-  }
   const auto* from = static_cast<const std::byte*>(qkv.raw());
-  for (int64_t i = 0; i < batch * steps; ++i) {
-    const auto at = static_cast<size_t>((i / steps) * k.dim(1) + length + i % steps) * row;
+  for (int64_t i = 0; i < qkv.dim(0) * steps; ++i) {
+    const int64_t filled = lengths.empty() ? length : lengths[static_cast<size_t>(i)];
+    const auto at = static_cast<size_t>((i / steps) * k.dim(1) + filled + i % steps) * row;
     const auto* source = from + static_cast<size_t>(3 * i) * row;
     std::memcpy(static_cast<std::byte*>(k.raw()) + at, source + row, row);
     std::memcpy(static_cast<std::byte*>(v.raw()) + at, source + 2 * row, row);
   }
   length += steps;
+  for (int64_t& own : lengths) {
+    ++own;
+  }
+}
+
+// Room for what is to be appended.
+void KvCache::reserve(const Tensor& qkv) {
+  const int64_t needed = length + qkv.dim(1);
+  if (k.defined() && needed <= k.dim(1)) {
+    return;
+  }
+  constexpr int64_t kLeastCapacity = 64;
+  const int64_t capacity = std::max({kLeastCapacity, 2 * length, needed});
+  const size_t filled =
+      static_cast<size_t>(length * qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
+  for (Tensor* tensor : {&k, &v}) {
+    const Tensor old = *tensor;
+    *tensor = Tensor::empty({qkv.dim(0), capacity, qkv.dim(3), qkv.dim(4)}, qkv.dtype());
+    for (int64_t b = 0; length > 0 && b < qkv.dim(0); ++b) {
+      std::memcpy(tensor->rows(b, b + 1).raw(), old.rows(b, b + 1).raw(), filled);
+    }
+  }
 }
 
 void KvCache::select(std::span<const int64_t> rows) {
@@ -77,13 +87,22 @@ void KvCache::select(std::span<const int64_t> rows) {
     });
     *tensor = moved;
   }
+  if (!lengths.empty()) {
+    const std::vector<int64_t> old = std::exchange(lengths, {});
+    length = 0;
+    for (const int64_t row : rows) {
+      lengths.push_back(old[static_cast<size_t>(row)]);
+      length = std::max(length, lengths.back());
+    }
+  }
 }
 
 SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
     : config_(config),
       qkv_(s / "qkv", config.width, 3 * config.width, true,
-           Init::xavier(config.width, config.width)),
-      out_(s / "out", config.width, config.width) {
+           Init::normal_or_xavier(config.deviation, config.width, config.width)),
+      out_(s / "out", config.width, config.width, true,
+           Init::normal_or_xavier(config.branch_deviation, config.width, config.width)) {
   const int64_t dim = head_dim(config.width, config.heads);
   if (config.relative_distance > 0) {
     const int64_t distances = config.relative_distance * (config.relative_future ? 2 : 1) + 1;
@@ -109,6 +128,10 @@ Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& option
     check(options.causal, "[attention] a cache needs causal attention");
     complete.position = cache->length;
     cache->append(qkv);
+    if (!cache->lengths.empty()) {
+      const std::vector<int32_t> seen(cache->lengths.begin(), cache->lengths.end());
+      complete.lengths = Tensor::from_ints(seen, {batch});
+    }
     result = attention_cached(qkv, cache->k, cache->v, complete);
   }
   if (weights != nullptr) {

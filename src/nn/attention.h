@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "nn/layers.h"
 #include "ops/attention.h"
@@ -11,12 +12,17 @@ namespace heed {
 // Keys and values of the positions decoded so far.
 struct KvCache {
   Tensor k, v;         // [R, capacity, H, D]
-  int64_t length = 0;  // positions filled
+  int64_t length = 0;  // positions filled, in the longest row
+  // Of each row where they differ; empty: all have `length`. Rows that differ grow by one.
+  std::vector<int64_t> lengths;
 
   // Takes the keys and values out of qkv [R,T,3,H,D]; the capacity doubles when it is used up.
   void append(const Tensor& qkv);
   // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
   void select(std::span<const int64_t> rows);
+
+ private:
+  void reserve(const Tensor& qkv);
 };
 
 struct SelfAttentionConfig {
@@ -25,6 +31,8 @@ struct SelfAttentionConfig {
   // Relative positions (Shaw et al. 2018): distances up to this far are told apart; 0: none.
   int64_t relative_distance = 0;
   bool relative_future = false;  // also to the right: for attention that is not causal
+  float deviation = 0.0F;        // of the first values; see LayerConfig
+  float branch_deviation = 0.0F;
 };
 
 class SelfAttention {

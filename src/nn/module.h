@@ -39,6 +39,9 @@ struct Init {
   static Init xavier(int64_t in, int64_t out) {
     return uniform(std::sqrt(6.0F / static_cast<float>(in + out)));
   }
+  static Init normal_or_xavier(float deviation, int64_t in, int64_t out) {
+    return deviation > 0.0F ? normal(deviation) : xavier(in, out);
+  }
 };
 
 struct ParameterEntry {

@@ -4,16 +4,31 @@
 
 namespace heed {
 
+Activation activation_of(std::string_view name) {
+  if (name == "relu") {
+    return Activation::relu;
+  }
+  check(name == "gelu" || name == "gelu_tanh",
+        "[transformer layer] activation is {}, expected relu, gelu or gelu_tanh", name);
+  return name == "gelu" ? Activation::gelu : Activation::gelu_tanh;
+}
+
 TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
     : config_(config),
       norm1_(s / "norm1", config.width, config.epsilon),
       self_attention_(s / "self_attention", {.width = config.width,
                                              .heads = config.heads,
                                              .relative_distance = config.relative_distance,
-                                             .relative_future = config.relative_future}),
+                                             .relative_future = config.relative_future,
+                                             .deviation = config.deviation,
+                                             .branch_deviation = config.branch_deviation}),
       norm3_(s / "norm3", config.width, config.epsilon),
-      feed_forward_(s / "feed_forward", config.width, config.hidden, config.activation,
-                    config.hidden_dropout) {
+      feed_forward_(s / "feed_forward", {.width = config.width,
+                                         .hidden = config.hidden,
+                                         .activation = config.activation,
+                                         .dropout = config.hidden_dropout,
+                                         .deviation = config.deviation,
+                                         .branch_deviation = config.branch_deviation}) {
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
     cross_attention_.emplace(s / "cross_attention", config.width, config.heads);

@@ -3,10 +3,14 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
 #include "nn/attention.h"
 
 namespace heed {
+
+// By the name that configurations use: relu, gelu or gelu_tanh.
+Activation activation_of(std::string_view name);
 
 struct LayerConfig {
   int64_t width = 512;
@@ -22,6 +26,10 @@ struct LayerConfig {
   int64_t relative_distance = 0;  // see SelfAttentionConfig
   bool relative_future = false;
   float epsilon = 1e-5F;
+  // First values of the matrices: normal with this deviation, and with another one where a branch
+  // ends. 0: Glorot's.
+  float deviation = 0.0F;
+  float branch_deviation = 0.0F;
 };
 
 // What a layer looks at besides its input.

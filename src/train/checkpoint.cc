@@ -54,7 +54,7 @@ fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Tra
   fs::create_directories(folder);
   save_config(folder, trained.config);
   save_tokenizers(folder, trained.tokenizers);
-  save_parameters(folder / "model.safetensors", trained.store);
+  save_parameters(folder / "model.safetensors", trained.store, trained.config.model);
   std::vector<NamedTensor> tensors;
   for (const StateTensor& tensor : optimizer_state(trained)) {
     tensors.push_back(named_tensor(tensor.name, tensor.tensor));
@@ -74,7 +74,7 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Trained& trained) {
   check(!json.is_discarded(), "[checkpoint] {} is not valid JSON", file.string());
   TrainState state;
   config::read(state, json, file.string());
-  load_parameters(checkpoint / "model.safetensors", trained.store);
+  load_parameters(checkpoint / "model.safetensors", trained.store, trained.config.model);
   load_state_tensors(checkpoint / "optimizer.safetensors", trained);
   trained.optimizer.set_steps(state.step - state.skipped);
   return state;
@@ -125,13 +125,13 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   check(!folders.empty(), "[average] no model folders given");
   const FolderConfig config = load_config(folders.front());
   ParameterStore store;
-  const auto model = make_seq2seq(store.root(), config.model);
+  const auto model = make_model(store.root(), config.model);
   store.allocate(DType::f32, 0);
   std::vector<double> sums(static_cast<size_t>(store.values().size()), 0.0);
   for (const fs::path& folder : folders) {
     check(load_config(folder).model == config.model, "[average] {} and {} are different models",
           folders.front().string(), folder.string());
-    load_parameters(folder / "model.safetensors", store);
+    load_parameters(folder, store, config.model);
     const std::span<const float> values = store.values().span<float>();
     for (size_t i = 0; i < sums.size(); ++i) {
       sums[i] += values[i];
@@ -144,7 +144,7 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   fs::create_directories(output);
   save_config(output, config);
   save_tokenizers(output, load_tokenizers(folders.front()));
-  save_parameters(output / "model.safetensors", store);
+  save_parameters(output / "model.safetensors", store, config.model);
 }
 
 }  // namespace heed

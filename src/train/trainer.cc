@@ -281,7 +281,7 @@ void Trainer::validate() {
     report.score = task_->validate(state_.step);
     report.best = is_best(report.score);
     if (report.best) {
-      save_parameters(folder_ / "model.safetensors", store_);
+      save_parameters(folder_ / "model.safetensors", store_, task_->config().model);
     }
   });
   observer_.validated(report);
@@ -316,7 +316,7 @@ void Trainer::save() {
   prune_checkpoints(folder_, std::max(recipe_.checkpoint.keep, recipe_.train.average),
                     recipe_.checkpoint.every);
   if (!task_->validates()) {
-    with_ema([&] { save_parameters(folder_ / "model.safetensors", store_); });
+    with_ema([&] { save_parameters(folder_ / "model.safetensors", store_, task_->config().model); });
   }
 }
 
@@ -336,14 +336,14 @@ void Trainer::average() {
   last.erase(last.begin(), last.end() - static_cast<int64_t>(std::min(most, last.size())));
   const fs::path folder = folder_ / "averaged";
   average_models(last, folder);
-  load_parameters(folder / "model.safetensors", store_);
+  load_parameters(folder / "model.safetensors", store_, task_->config().model);
   observer_.noted(fmt::format("averaged the last {} checkpoints", last.size()));
   ema_ = Tensor();  // the average takes its place
   validated_at_ = -1;
   if (task_->validates()) {
     validate();
   } else {
-    save_parameters(folder_ / "model.safetensors", store_);
+    save_parameters(folder_ / "model.safetensors", store_, task_->config().model);
   }
 }
 

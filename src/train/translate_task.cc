@@ -13,7 +13,8 @@ TranslateTask::TranslateTask(const Recipe& recipe, const std::filesystem::path& 
   recipe_.data = materialise_data(recipe.data, folder);
   tokenizers_ = prepare_tokenizers(recipe_, folder);
   config_.model = with_vocabularies(recipe_.model, tokenizers_);
-  model_ = make_seq2seq(scope, config_.model);
+  any_ = make_model(scope, config_.model);
+  model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
 }
 
 void TranslateTask::begin(const DataState& state) {

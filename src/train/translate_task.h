@@ -36,7 +36,8 @@ class TranslateTask : public Task {
   Recipe recipe_;
   FolderConfig config_;
   Tokenizers tokenizers_;
-  std::unique_ptr<Seq2SeqModel> model_;
+  std::unique_ptr<Model> any_;
+  Seq2SeqModel* model_ = nullptr;  // the same
   std::unique_ptr<BatchStream> stream_;
   std::unique_ptr<Prefetch<HostBatch>> batches_;
   std::optional<ValidationSet> validation_;

@@ -376,7 +376,9 @@ void expect_identical(const Results& results, const Results& expected) {
 void check_batches(const Json& config, DType compute, int64_t beam) {
   SCOPED_TRACE(::testing::Message() << name_of(compute) << " beam " << beam);
   ParameterStore store;
-  const auto model = make_seq2seq(store.root(), resolve_model_config(config, "test"));
+  const Json resolved = resolve_model_config(config, "test");
+  const auto any = make_model(store.root(), resolved);
+  const auto* model = &model_as<Seq2SeqModel>(*any, resolved);
   store.allocate(compute, 3, ParameterStore::Use::batch_invariant);
   const std::vector<DecodeRequest> requests = random_requests(40);
   const DecodeOptions options{.beam = beam, .n_best = std::min<int64_t>(beam, 2)};

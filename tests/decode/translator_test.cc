@@ -27,11 +27,11 @@ struct Loaded {
     FolderConfig folder_config;
     folder_config.model = resolve_model_config(config, "test");
     ParameterStore store;
-    const auto built = make_seq2seq(store.root(), folder_config.model);
+    const auto built = make_model(store.root(), folder_config.model);
     store.allocate(DType::f32, 8, ParameterStore::Use::batch_invariant);
     save_config(folder / "", folder_config);
     save_tokenizers(folder / "", {tokenizer, tokenizer});
-    save_parameters(folder / "model.safetensors", store);
+    save_parameters(folder / "model.safetensors", store, folder_config.model);
     model = load_model(folder / "", DType::f32);
   }
 
@@ -44,7 +44,8 @@ struct Echoing : Loaded {
   Echoing() {
     auto made = std::make_unique<ScriptedModel>(echo(), model->tokenizers.target->size());
     script = made.get();
-    model->model = std::move(made);
+    model->model = script;
+    model->any = std::move(made);
   }
 
   Translator::Result translate(const std::string& text, int64_t longest) const {

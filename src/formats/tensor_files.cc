@@ -1,0 +1,81 @@
+#include "formats/tensor_files.h"
+
+#include <set>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/file.h"
+
+namespace heed {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFile = "model.safetensors";
+constexpr const char* kIndex = "model.safetensors.index.json";
+
+}  // namespace
+
+bool has_tensors(const fs::path& folder) {
+  return fs::exists(folder / kFile) || fs::exists(folder / kIndex);
+}
+
+TensorFiles::TensorFiles(const fs::path& path) : path_(path) {
+  if (!fs::is_directory(path)) {
+    open(path);
+  } else if (fs::exists(path / kFile)) {
+    path_ = path / kFile;
+    open(path_);
+  } else {
+    check(fs::exists(path / kIndex), "[model folder] {} has neither {} nor {}", path.string(), kFile,
+          kIndex);
+    path_ = path / kIndex;
+    open_shards(path_);
+  }
+}
+
+void TensorFiles::open(const fs::path& file) {
+  files_.push_back(std::make_unique<SafetensorsFile>(file));
+  bytes_ += fs::file_size(file);
+  for (const TensorEntry& entry : files_.back()->entries()) {
+    const auto [at, fresh] = file_of_.emplace(entry.name, files_.size() - 1);
+    check(fresh, "[model folder] tensor {} is in {} and in {}", entry.name,
+          files_[at->second]->path().string(), file.string());
+    entries_.push_back(&entry);
+  }
+}
+
+void TensorFiles::open_shards(const fs::path& index) {
+  const Json json = Json::parse(read_file(index), nullptr, false);
+  const bool sound = json.is_object() && json.contains("weight_map") &&
+                     json["weight_map"].is_object() && !json["weight_map"].empty();
+  check(sound, "[model folder] {} has no weight_map that names tensors and their files",
+        index.string());
+  std::set<std::string> names;
+  for (const auto& item : json["weight_map"].items()) {
+    check(item.value().is_string(), "[model folder] {}: the file of tensor {} is {}, expected text",
+          index.string(), item.key(), item.value().dump());
+    names.insert(item.value().get<std::string>());
+  }
+  for (const std::string& name : names) {
+    // A name with a path could reach any file of the machine.
+    check(fs::path(name).filename() == name, "[model folder] {} names {}, expected a file beside it",
+          index.string(), name);
+    open(index.parent_path() / name);
+  }
+  for (const auto& item : json["weight_map"].items()) {
+    check(find(item.key()) != nullptr, "[model folder] {}: tensor {} is not in {}", index.string(),
+          item.key(), item.value().get<std::string>());
+  }
+}
+
+const TensorEntry* TensorFiles::find(std::string_view name) const {
+  const auto found = file_of_.find(name);
+  return found == file_of_.end() ? nullptr : files_[found->second]->find(name);
+}
+
+void TensorFiles::copy(const TensorEntry& entry, std::span<float> to) const {
+  files_[file_of_.at(entry.name)]->copy(entry, to);
+}
+
+}  // namespace heed
