@@ -14,6 +14,8 @@ void add_attention(CLI::App& app);
 void add_corpus(CLI::App& app);
 void add_compare(CLI::App& app);
 void add_score(CLI::App& app);
+void add_generate(CLI::App& app);
+void add_eval(CLI::App& app);
 void add_model_commands(CLI::App& app);
 
 }  // namespace heed::cli

@@ -40,6 +40,8 @@ int run(int argc, char** argv) {
   heed::cli::add_train(app);
   heed::cli::add_translate(app);
   heed::cli::add_score(app);
+  heed::cli::add_generate(app);
+  heed::cli::add_eval(app);
   heed::cli::add_attention(app);
   heed::cli::add_tokenizer(app);
   heed::cli::add_compare(app);

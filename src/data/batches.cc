@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/shuffle.h"
 
 namespace heed {
 namespace {
@@ -72,15 +73,6 @@ std::vector<int64_t> pack(const PairArray& pairs, const BatchOptions& options,
     ends.push_back(std::ssize(order));
   }
   return ends;
-}
-
-// Fisher-Yates, a function of the random stream alone.
-template <typename T>
-void shuffle(std::vector<T>& items, const RandomStream& random) {
-  for (size_t i = items.size(); i-- > 1;) {
-    const uint64_t below = i + 1;  // 32 random bits times it: a bias of less than 2^-32 times it
-    std::swap(items[i], items[(random.bits(i) * below) >> 32]);
-  }
 }
 
 struct RowFormat {

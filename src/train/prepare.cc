@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/demo_files.h"
+#include "data/lines.h"
 #include "train/checkpoint.h"
 
 namespace heed {
@@ -34,6 +35,13 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pa
     }
   }
   return "";
+}
+
+TokenizerTraining training_options(const TextConfig& text) {
+  return {.kind = text.kind,
+          .vocabulary = static_cast<int32_t>(text.vocabulary),
+          .character_coverage = text.character_coverage,
+          .lower_case = text.lower_case};
 }
 
 std::vector<std::string> sample_lines(const std::vector<PairFiles>& files, bool source,
@@ -95,6 +103,29 @@ std::vector<PairFiles> pair_files(const DataConfig& data) {
   return files;
 }
 
+Tokenizers prepare_text_tokenizer(const Recipe& recipe, const fs::path& folder) {
+  if (has_tokenizers(folder)) {
+    return load_tokenizers(folder);
+  }
+  Tokenizers tokenizers;
+  const std::string& given = recipe.train.from.empty() ? recipe.text.folder : recipe.train.from;
+  if (!given.empty()) {
+    tokenizers = load_tokenizers(given);
+  } else {
+    std::vector<std::string> lines;
+    for (const std::string& file : recipe.data.text) {
+      LineReader reader(file);
+      for (std::string line; std::ssize(lines) < recipe.text.sample && reader.next(line);) {
+        lines.push_back(line + (recipe.data.line_end ? "" : "\n"));
+      }
+    }
+    const auto tokenizer = train_tokenizer(lines, training_options(recipe.text));
+    tokenizers = {tokenizer, tokenizer};
+  }
+  save_tokenizers(folder, tokenizers);
+  return tokenizers;
+}
+
 Tokenizers prepare_tokenizers(const Recipe& recipe, const fs::path& folder) {
   if (has_tokenizers(folder)) {
     return load_tokenizers(folder);
@@ -103,10 +134,7 @@ Tokenizers prepare_tokenizers(const Recipe& recipe, const fs::path& folder) {
   if (!recipe.text.folder.empty()) {
     tokenizers = load_tokenizers(recipe.text.folder);
   } else {
-    const TokenizerTraining options{.kind = recipe.text.kind,
-                                    .vocabulary = static_cast<int32_t>(recipe.text.vocabulary),
-                                    .character_coverage = recipe.text.character_coverage,
-                                    .lower_case = recipe.text.lower_case};
+    const TokenizerTraining options = training_options(recipe.text);
     const std::vector<PairFiles> files = pair_files(recipe.data);
     std::vector<std::string> source = sample_lines(files, true, recipe.text.sample);
     const std::vector<std::string> target = sample_lines(files, false, recipe.text.sample);
@@ -123,6 +151,21 @@ Tokenizers prepare_tokenizers(const Recipe& recipe, const fs::path& folder) {
   return tokenizers;
 }
 
+Json model_to_train(const Recipe& recipe) {
+  if (recipe.train.from.empty()) {
+    return recipe.model;
+  }
+  Json model = load_config(recipe.train.from).model;
+  check(model.at("kind") == recipe.model.at("kind"), "[train] {} is a {}, the recipe wants a {}",
+        recipe.train.from, model.at("kind").dump(), recipe.model.at("kind").dump());
+  for (const auto& item : recipe.model.items()) {
+    if (item.key().ends_with("dropout")) {
+      model[item.key()] = item.value();
+    }
+  }
+  return model;
+}
+
 Json with_vocabularies(const Json& model, const Tokenizers& tokenizers) {
   // Rounded up, so that the output product has whole vectors; the surplus is never said.
   constexpr int64_t kMultiple = 16;
@@ -131,7 +174,9 @@ Json with_vocabularies(const Json& model, const Tokenizers& tokenizers) {
   };
   Json result = model;
   result["vocabulary"] = rounded(*tokenizers.target);
-  result["source_vocabulary"] = tokenizers.joint() ? 0 : rounded(*tokenizers.source);
+  if (result.contains("source_vocabulary")) {
+    result["source_vocabulary"] = tokenizers.joint() ? 0 : rounded(*tokenizers.source);
+  }
   return result;
 }
 

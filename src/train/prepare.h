@@ -22,6 +22,14 @@ std::vector<PairFiles> pair_files(const DataConfig& data);
 // in the run folder.
 Tokenizers prepare_tokenizers(const Recipe& recipe, const std::filesystem::path& folder);
 
+// The same for a language model: one tokenizer, of the folder that the training begins with if there
+// is one.
+Tokenizers prepare_text_tokenizer(const Recipe& recipe, const std::filesystem::path& folder);
+
+// The model that the recipe asks for; of one that the training begins with, everything but dropout is
+// as it was.
+Json model_to_train(const Recipe& recipe);
+
 // The model's configuration with the vocabularies of the tokenizers where it says 0, or an Error
 // where it says another number.
 Json with_vocabularies(const Json& model, const Tokenizers& tokenizers);

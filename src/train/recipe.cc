@@ -110,20 +110,21 @@ std::string expand(std::string path, const fs::path& base) {
              : (base / path).string();
 }
 
-void expand_paths(DataConfig& data, TextConfig& text, const fs::path& base) {
-  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv}) {
+void expand_paths(Recipe& recipe, const fs::path& base) {
+  DataConfig& data = recipe.data;
+  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv, &data.text}) {
     for (std::string& path : *list) {
       path = expand(path, base);
     }
   }
   for (std::string* path : {&data.valid_source, &data.valid_target, &data.test_source,
-                            &data.test_target, &text.folder}) {
+                            &data.test_target, &data.valid_text, &data.test_text, &recipe.text.folder,
+                            &recipe.train.from}) {
     *path = expand(*path, base);
   }
 }
 
-void check_whole(const Recipe& recipe, const std::string& where) {
-  const DataConfig& data = recipe.data;
+void check_pairs(const DataConfig& data, const std::string& where) {
   const int given =
       (data.builtin.empty() ? 0 : 1) + (data.source.empty() ? 0 : 1) + (data.tsv.empty() ? 0 : 1);
   check(given == 1, "[{}] data needs exactly one of: source and target, tsv, or builtin = \"demo\"",
@@ -134,6 +135,20 @@ void check_whole(const Recipe& recipe, const std::string& where) {
   check(data.valid_source.empty() == data.valid_target.empty() &&
             data.test_source.empty() == data.test_target.empty(),
         "[{}] valid_source and valid_target belong together, and so do the test files", where);
+}
+
+void check_text(const DataConfig& data, const std::string& where) {
+  check(!data.text.empty(), "[{}] data.text names no file to learn from", where);
+  check(data.source.empty() && data.tsv.empty() && data.builtin.empty(),
+        "[{}] a language model learns from data.text, not from pairs", where);
+}
+
+void check_whole(const Recipe& recipe, const std::string& where) {
+  if (recipe.task == "translate") {
+    check_pairs(recipe.data, where);
+  } else {
+    check_text(recipe.data, where);
+  }
   check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
         "[{}] nothing ends the training: set train.steps, train.epochs or train.minutes", where);
   check(recipe.train.loss != "mse" || recipe.train.label_smoothing == 0.0F,
@@ -145,10 +160,13 @@ void check_whole(const Recipe& recipe, const std::string& where) {
 
 Recipe parse_recipe(Json json, const std::string& where) {
   Recipe recipe;
-  const auto model = json.find("model");
-  recipe.model = resolve_model_config(model == json.end() ? Json::object() : *model, where);
+  Json model = json.value("model", Json::object());
   json.erase("model");
   config::read(recipe, json, where);
+  if (model.is_object() && !model.contains("kind")) {
+    model["kind"] = recipe.task == "translate" ? "transformer" : "gpt2";
+  }
+  recipe.model = resolve_model_config(model, where);
   check_whole(recipe, where);
   return recipe;
 }
@@ -159,7 +177,7 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> settings) 
     apply_setting(json, setting);
   }
   Recipe recipe = parse_recipe(std::move(json), file.string());
-  expand_paths(recipe.data, recipe.text, file.parent_path());
+  expand_paths(recipe, file.parent_path());
   return recipe;
 }
 

@@ -22,6 +22,10 @@ struct DataConfig {
   std::vector<std::string> tsv;     // or both in one: source TAB target
   std::string valid_source, valid_target;
   std::string test_source, test_target;
+  std::vector<std::string> text;  // for language models
+  std::string valid_text, test_text;
+  double valid_share = 0.0;
+  bool line_end = false;
   int64_t max_length = 128;
   int64_t batch_tokens = 4096;
   int64_t pool = 200000;
@@ -36,6 +40,12 @@ struct DataConfig {
     v("valid_target", valid_target, "its translation");
     v("test_source", test_source, "held-out source file for the last score");
     v("test_target", test_target, "its translation");
+    v("text", text, "files of plain text, for language models");
+    v("valid_text", valid_text, "held-out text for validation");
+    v("test_text", test_text, "held-out text for the last score");
+    v("valid_share", valid_share, "without valid_text: the last part of the text is held out",
+      {.least = 0, .most = 0.9});
+    v("line_end", line_end, "an END token behind every line of text instead of a line end");
     v("max_length", max_length, "pairs with more tokens on a side are skipped",
       {.least = 1, .most = 100000});
     v("batch_tokens", batch_tokens, "padded tokens in a batch, on each side",
@@ -69,6 +79,7 @@ struct TextConfig {
 };
 
 struct StepConfig {
+  std::string from;
   int64_t steps = 0;
   double epochs = 0;
   double minutes = 0;
@@ -86,6 +97,7 @@ struct StepConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
+    v("from", from, "model folder whose weights and tokenizer the training begins with");
     v("steps", steps, "stop after so many steps; 0: no limit", {.least = 0});
     v("epochs", epochs, "stop after so many passes over the data; 0: no limit", {.least = 0});
     v("minutes", minutes, "stop after so many minutes of training; 0: no limit", {.least = 0});
@@ -146,6 +158,7 @@ struct CheckpointConfig {
 };
 
 struct Recipe {
+  std::string task = "translate";
   Json model = Json::object();  // resolved: see models/registry.h
   DataConfig data;
   TextConfig text;
@@ -158,6 +171,7 @@ struct Recipe {
   // Everything but the model, which has fields of its kind.
   template <typename Visitor>
   void fields(Visitor& v) {
+    v("task", task, "what is learned", {.choices = {"translate", "language"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

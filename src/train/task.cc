@@ -1,11 +1,15 @@
 #include "train/task.h"
 
+#include "train/language_task.h"
 #include "train/translate_task.h"
 
 namespace heed {
 
 std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::path& folder,
                                 const Scope& scope) {
+  if (recipe.task == "language") {
+    return std::make_unique<LanguageTask>(recipe, folder, scope);
+  }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }
 

@@ -48,6 +48,10 @@ class Task {
   virtual const FolderConfig& config() const = 0;
   virtual const Tokenizers& tokenizers() const = 0;
 
+  // Whether a training that begins with another model's weights may do without them for this
+  // parameter: heads that the other task did not have.
+  virtual bool fresh(std::string_view /*parameter*/) const { return false; }
+
   // Opens the data there. What is wrong with files or options shows here, not hours later.
   virtual void begin(const DataState& state) = 0;
   // Null after the last one.

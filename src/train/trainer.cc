@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fstream>
 
+#include <fmt/ranges.h>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
@@ -49,6 +51,15 @@ Trainer::~Trainer() = default;
 
 void Trainer::prepare_parameters() {
   store_.allocate(recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32, recipe_.train.seed);
+  if (!recipe_.train.from.empty()) {
+    const std::vector<std::string> fresh = load_parameters(
+        recipe_.train.from, store_, task_->config().model,
+        [&](std::string_view name) { return task_->fresh(name); });
+    if (!fresh.empty()) {
+      observer_.noted(fmt::format("begins with {}; new: {}", recipe_.train.from,
+                                  fmt::join(fresh, ", ")));
+    }
+  }
   optimizer_ = make_optimizer(store_, recipe_.optimizer);
   if (recipe_.train.ema > 0.0F) {
     ema_ = store_.values().clone();

@@ -1,0 +1,93 @@
+// `heed eval`: how well a language model foresees a text.
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "data/token_windows.h"
+#include "decode/perplexity.h"
+#include "models/folder.h"
+#include "text/unicode.h"
+
+namespace heed::cli {
+namespace {
+
+struct EvalArguments {
+  std::string model;
+  std::vector<std::string> files;
+  std::string precision = "f32";
+  bool line_end = false;
+  PerplexityOptions options;
+};
+
+struct TextSize {
+  int64_t characters = 0;
+  int64_t bytes = 0;
+  int64_t words = 0;
+};
+
+TextSize size_of(const std::vector<std::string>& files) {
+  TextSize size;
+  for (const std::string& file : files) {
+    const std::string text = read_text(file);
+    size.bytes += std::ssize(text);
+    bool inside = false;
+    for (const CodePoint& c : CodePoints(text)) {
+      ++size.characters;
+      size.words += !inside && !is_space(c.value) ? 1 : 0;
+      inside = !is_space(c.value);
+    }
+  }
+  return size;
+}
+
+void eval(const EvalArguments& arguments) {
+  const auto model = load_as<LanguageModel>(
+      arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
+                                                   .tokenizer = model->tokenizers.target,
+                                                   .line_end = arguments.line_end});
+  check(tokens.size() > 1, "[eval] the text has {} tokens, expected at least 2", tokens.size());
+  const Perplexity found = measure_perplexity(*model->model, tokens, arguments.options);
+  const TextSize size = size_of(arguments.files);
+  const double bits = found.nats / std::log(2.0);
+  fmt::print("tokens {}, characters {}, bytes {}, words {}\n", found.tokens, size.characters,
+             size.bytes, size.words);
+  fmt::print("loss {:.4f} perplexity {:.3f}\n", found.loss(), std::exp(found.loss()));
+  fmt::print("bits per character {:.4f}, per byte {:.4f}; perplexity per word {:.2f}\n",
+             bits / static_cast<double>(size.characters), bits / static_cast<double>(size.bytes),
+             std::exp(found.nats / static_cast<double>(std::max<int64_t>(size.words, 1))));
+}
+
+}  // namespace
+
+void add_eval(CLI::App& app) {
+  auto arguments = std::make_shared<EvalArguments>();
+  CLI::App* command =
+      app.add_subcommand("eval", "Measure a language model: loss, perplexity, bits per character");
+  command->add_option("FILES", arguments->files, "text, plain or gzip")->required();
+  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+  command->add_option("--length", arguments->options.length,
+                      "tokens looked at together (default: all that the model can)")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--stride", arguments->options.stride,
+                      "how far a window moves on; smaller gives every token more to look back at "
+                      "(default: the length)")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  command->add_option("--precision", arguments->precision, "of the products")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->capture_default_str();
+  command->add_flag("--line-end", arguments->line_end,
+                    "an END token behind every line instead of a line end");
+  command->footer(
+      "Examples:\n"
+      "  heed eval --model gpt2 --stride 512 wiki.test.raw\n"
+      "  heed eval --model runs/ptb --line-end ptb.test.txt.gz");
+  command->callback([arguments] { eval(*arguments); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,59 @@
+// Text for language models: files become one long sequence of tokens, and that is cut into windows.
+//
+// Each epoch cuts at another place and shuffles the windows, both functions of (seed, epoch), so a
+// DataState says where a run stands, as in data/batches.h.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/batches.h"
+#include "text/tokenizer.h"
+
+namespace heed {
+
+// What stands in a file, plain or gzip, line ends included.
+std::string read_text(const std::string& file);
+
+struct TextSource {
+  std::vector<std::string> files;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  // END follows every line instead of a line end; otherwise it follows every file, where the
+  // tokenizer has one.
+  bool line_end = false;
+};
+std::vector<int32_t> read_tokens(const TextSource& source);
+
+struct WindowOptions {
+  int64_t length = 1024;  // of a window
+  int64_t rows = 8;       // windows of a batch
+  uint64_t seed = 1;
+};
+
+class TokenWindows {
+ public:
+  // The tokens must outlive it. Shorter texts than a window and one token are an Error.
+  TokenWindows(std::vector<int32_t> tokens, const WindowOptions& options);
+
+  struct Window {
+    std::vector<int32_t> input;   // [rows, length]
+    std::vector<int32_t> target;  // [rows, length]: each input's next
+    DataState after;
+  };
+  // The batch at the state, a pure function of it.
+  Window at(const DataState& state) const;
+
+  int64_t epoch_batches() const { return batches_; }
+  int64_t rows() const { return rows_; }
+
+ private:
+  std::vector<int32_t> tokens_;
+  WindowOptions options_;
+  int64_t windows_ = 0;
+  int64_t rows_ = 0;
+  int64_t batches_ = 0;
+};
+
+}  // namespace heed

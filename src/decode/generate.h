@@ -1,0 +1,53 @@
+// Text that goes on where a prompt ends.
+//
+// Rows are independent: what a prompt is followed by depends on it, the options and the seed alone,
+// not on what else is in the batch.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decode/sampling.h"
+#include "models/folder.h"
+
+namespace heed {
+
+struct GenerateOptions {
+  SamplingOptions sampling = {};
+  int64_t max_tokens = 256;
+  uint64_t seed = 1;
+  std::vector<std::string> stop = {};
+  bool ignore_end = false;  // END does not end it
+};
+
+struct GenerateRequest {
+  std::vector<int32_t> prompt;
+  uint64_t sample = 0;  // requests with other numbers draw other random numbers
+};
+
+enum class GenerateEnd { length, end_token, stop_text };
+
+struct Generated {
+  std::vector<int32_t> ids;  // without END
+  std::string text;
+  GenerateEnd end = GenerateEnd::length;
+  // Tokens at the beginning that the model could not look at any more when the last one was drawn.
+  int64_t forgotten = 0;
+};
+
+using LoadedLanguageModel = Loaded<LanguageModel>;
+// Called with each request's index and the next piece of its text.
+using TextCallback = std::function<void(size_t request, const std::string& text)>;
+
+// A prompt as the model reads it. An empty one becomes END, which starts texts.
+std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, std::string_view text);
+
+// All requests at once.
+std::vector<Generated> generate(const LoadedLanguageModel& model,
+                                std::span<const GenerateRequest> requests,
+                                const GenerateOptions& options, const TextCallback& said = {});
+
+}  // namespace heed

@@ -1,0 +1,28 @@
+// How well a language model foresees a text.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/model.h"
+
+namespace heed {
+
+struct PerplexityOptions {
+  int64_t length = 0;  // tokens looked at together; 0: the model's context
+  // A window begins so many tokens after the one before, and only tokens that no window has
+  // counted yet count: the smaller, the more every token sees before it. 0: the length.
+  int64_t stride = 0;
+  int64_t batch_tokens = 4096;
+};
+
+struct Perplexity {
+  double nats = 0.0;   // sum of -log p
+  int64_t tokens = 0;  // that were foreseen: all but the first
+
+  double loss() const { return tokens > 0 ? nats / static_cast<double>(tokens) : 0.0; }
+};
+Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_t> tokens,
+                              const PerplexityOptions& options);
+
+}  // namespace heed

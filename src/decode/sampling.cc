@@ -1,0 +1,117 @@
+#include "decode/sampling.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace heed {
+namespace {
+
+bool likelier(const Candidate& a, const Candidate& b) {
+  return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
+}
+
+void penalise(std::vector<float>& logits, std::span<const int32_t> seen, float penalty) {
+  std::vector<int32_t> once(seen.begin(), seen.end());
+  std::sort(once.begin(), once.end());
+  once.erase(std::unique(once.begin(), once.end()), once.end());
+  for (const int32_t id : once) {
+    float& logit = logits[static_cast<size_t>(id)];
+    logit = logit > 0.0F ? logit / penalty : logit * penalty;
+  }
+}
+
+// The tokens that top-k and min-p leave, with their logits in the place of probabilities, best first.
+std::vector<Candidate> best_logits(std::span<const float> logits, const SamplingOptions& options) {
+  std::vector<Candidate> all;
+  all.reserve(logits.size());
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (std::isfinite(logits[i])) {
+      all.push_back({static_cast<int32_t>(i), logits[i]});
+    }
+  }
+  check(!all.empty(), "[sampling] no logit is finite: the model's weights may be damaged");
+  const auto count = static_cast<size_t>(options.top_k);
+  if (options.top_k > 0 && count < all.size()) {
+    std::nth_element(all.begin(), all.begin() + options.top_k, all.end(), likelier);
+    all.resize(count);
+  }
+  if (options.min_p > 0.0F) {
+    const float top = std::min_element(all.begin(), all.end(), likelier)->probability;
+    const float least = top + options.temperature * std::log(options.min_p);
+    std::erase_if(all, [&](const Candidate& c) { return c.probability < least; });
+  }
+  std::sort(all.begin(), all.end(), likelier);
+  return all;
+}
+
+void normalise(std::vector<Candidate>& candidates) {
+  double total = 0.0;
+  for (const Candidate& candidate : candidates) {
+    total += candidate.probability;
+  }
+  for (Candidate& candidate : candidates) {
+    candidate.probability = static_cast<float>(candidate.probability / total);
+  }
+}
+
+// Keeps the likeliest until they have the probability p together, the one that reaches it included.
+void keep_top_p(std::vector<Candidate>& candidates, float p) {
+  double total = 0.0;
+  size_t kept = 0;
+  while (kept < candidates.size() && total < p) {
+    total += candidates[kept++].probability;
+  }
+  candidates.resize(std::max<size_t>(kept, 1));
+  normalise(candidates);
+}
+
+}  // namespace
+
+void check_sampling(const SamplingOptions& options) {
+  check(options.temperature >= 0.0F && std::isfinite(options.temperature),
+        "[sampling] temperature is {}, expected 0 or more", options.temperature);
+  check(options.top_k >= 0, "[sampling] top_k is {}, expected 0 or more", options.top_k);
+  check(options.top_p > 0.0F && options.top_p <= 1.0F,
+        "[sampling] top_p is {}, expected more than 0 and at most 1", options.top_p);
+  check(options.min_p >= 0.0F && options.min_p <= 1.0F, "[sampling] min_p is {}, expected 0 to 1",
+        options.min_p);
+  check(options.repetition_penalty > 0.0F && std::isfinite(options.repetition_penalty),
+        "[sampling] repetition_penalty is {}, expected more than 0", options.repetition_penalty);
+}
+
+std::vector<Candidate> candidates(std::span<const float> logits, std::span<const int32_t> seen,
+                                  const SamplingOptions& options) {
+  std::vector<float> changed(logits.begin(), logits.end());
+  if (options.repetition_penalty != 1.0F) {
+    penalise(changed, seen, options.repetition_penalty);
+  }
+  if (options.temperature == 0.0F) {
+    const auto best = std::max_element(changed.begin(), changed.end());
+    return {{static_cast<int32_t>(best - changed.begin()), 1.0F}};
+  }
+  std::vector<Candidate> left = best_logits(changed, options);
+  const float top = left.front().probability;
+  for (Candidate& candidate : left) {
+    candidate.probability = std::exp((candidate.probability - top) / options.temperature);
+  }
+  normalise(left);
+  if (options.top_p < 1.0F) {
+    keep_top_p(left, options.top_p);
+  }
+  return left;
+}
+
+int32_t draw(std::span<const Candidate> from, double uniform) {
+  double total = 0.0;
+  for (const Candidate& candidate : from) {
+    total += candidate.probability;
+    if (uniform < total) {
+      return candidate.id;
+    }
+  }
+  return from.back().id;  // rounding left the sum below 1
+}
+
+}  // namespace heed
