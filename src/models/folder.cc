@@ -19,11 +19,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormatVersion = 1;
-constexpr const char* kTokenizerFiles[] = {"tokenizer.model", "vocabulary.json"};
 
-std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string& prefix) {
-  for (const char* name : kTokenizerFiles) {
-    const fs::path file = folder / (prefix + name);
+// One of two that a folder holds: source.* or target.*.
+std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string& side) {
+  for (const char* name : {"tokenizer.model", "vocabulary.json", "tokenizer.json"}) {
+    const fs::path file = folder / (side + "." + name);
     if (fs::exists(file)) {
       return file;
     }
@@ -146,20 +146,20 @@ void save_tokenizers(const fs::path& folder, const Tokenizers& tokenizers) {
 }
 
 bool has_tokenizers(const fs::path& folder) {
-  return tokenizer_file(folder, "").has_value() || (tokenizer_file(folder, "source.").has_value() &&
-                                                    tokenizer_file(folder, "target.").has_value());
+  return has_tokenizer(folder) || (tokenizer_file(folder, "source").has_value() &&
+                                   tokenizer_file(folder, "target").has_value());
 }
 
 Tokenizers load_tokenizers(const fs::path& folder) {
-  if (const auto joint = tokenizer_file(folder, "")) {
-    const auto tokenizer = load_tokenizer(*joint);
+  if (has_tokenizer(folder)) {
+    const auto tokenizer = load_tokenizer_folder(folder);
     return {tokenizer, tokenizer};
   }
-  const auto source = tokenizer_file(folder, "source.");
-  const auto target = tokenizer_file(folder, "target.");
+  const auto source = tokenizer_file(folder, "source");
+  const auto target = tokenizer_file(folder, "target");
   check(source && target,
-        "[model folder] {} has no tokenizer: neither tokenizer.model, vocabulary.json nor "
-        "source.* and target.*",
+        "[model folder] {} has no tokenizer: neither tokenizer.model, vocabulary.json, "
+        "tokenizer.json nor source.* and target.*",
         folder.string());
   return {load_tokenizer(*source), load_tokenizer(*target)};
 }

@@ -2,20 +2,37 @@
 #include "text/tokenizer.h"
 
 #include <array>
+#include <optional>
 #include <sstream>
 #include <string>
 
+#include "base/config.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "text/byte_bpe.h"
 #include "text/sentencepiece.h"
+#include "text/tokenizer_json.h"
 #include "text/vocabulary.h"
+#include "text/wordpiece.h"
 
 namespace heed {
 namespace {
 
+namespace fs = std::filesystem;
+
 // A vocabulary of a million tokens takes some 20 MB.
 constexpr uintmax_t kMostBytes = uintmax_t{256} << 20U;
+
+std::string read_content(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t bytes = fs::file_size(file, error);
+  check(!error, "[{}] cannot read the tokenizer: {}", file.string(), error.message());
+  check(bytes > 0, "[{}] the tokenizer's file is empty", file.string());
+  check(bytes <= kMostBytes, "[{}] {} bytes are too many for a tokenizer, expected at most {}",
+        file.string(), bytes, kMostBytes);
+  return read_file(file);
+}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -29,24 +46,87 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+// How BERT's text is cleaned, from the tokenizer_config.json beside its vocabulary. What it does
+// not say is as the first BERT had it.
+WordPieceOptions read_wordpiece_options(const fs::path& file) {
+  WordPieceOptions options;
+  if (!fs::exists(file)) {
+    return options;
+  }
+  constexpr int kDepth = 32;
+  const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    check(depth <= kDepth, "[{}] this is nested more than {} deep", file.string(), kDepth);
+    return true;
+  };
+  const Json json = Json::parse(read_content(file), shallow, false);
+  check(json.is_object(), "[{}] this is no JSON object", file.string());
+  const auto flag = [&](const char* name) -> std::optional<bool> {
+    const auto found = json.find(name);
+    if (found == json.end() || found->is_null()) {
+      return std::nullopt;
+    }
+    check(found->is_boolean(), "[{}] {} is {}, expected true or false", file.string(), name,
+          found->type_name());
+    return found->get<bool>();
+  };
+  options.lower_case = flag("do_lower_case").value_or(options.lower_case);
+  options.strip_accents = flag("strip_accents");
+  options.chinese_characters = flag("tokenize_chinese_chars").value_or(options.chinese_characters);
+  return options;
+}
+
+// Files that load_tokenizer() knows by their names. A model of SentencePiece goes before a
+// tokenizer.json, which then says the same in another way.
+constexpr std::array<const char*, 3> kWholeFiles = {"tokenizer.model", "vocabulary.json",
+                                                    "tokenizer.json"};
+
+// The file that stands for the folder's tokenizer.
+std::optional<fs::path> tokenizer_file(const fs::path& folder) {
+  for (const char* name : kWholeFiles) {
+    if (fs::exists(folder / name)) {
+      return folder / name;
+    }
+  }
+  if (fs::exists(folder / "vocab.json") && fs::exists(folder / "merges.txt")) {
+    return folder / "vocab.json";
+  }
+  return fs::exists(folder / "vocab.txt") ? std::optional(folder / "vocab.txt") : std::nullopt;
+}
+
 }  // namespace
 
-std::shared_ptr<const Tokenizer> load_tokenizer(const std::filesystem::path& file) {
+std::shared_ptr<const Tokenizer> load_tokenizer(const fs::path& file) {
   const std::string where = file.string();
-  std::error_code error;
-  const uintmax_t bytes = std::filesystem::file_size(file, error);
-  check(!error, "[{}] cannot read the tokenizer: {}", where, error.message());
-  check(bytes > 0, "[{}] the tokenizer's file is empty", where);
-  check(bytes <= kMostBytes, "[{}] {} bytes are too many for a tokenizer, expected at most {}",
-        where, bytes, kMostBytes);
-  std::string content = read_file(file);
+  std::string content = read_content(file);
   if (file.extension() == ".txt") {
     return Vocabulary::from_lines(lines_of(content), where);
   }
+  const fs::path merges = file.parent_path() / "merges.txt";
+  if (file.filename() == "vocab.json" && fs::exists(merges)) {
+    return ByteBpe::from_gpt2(content, read_content(merges), where);
+  }
   if (file.extension() == ".json" || content.front() == '{') {
-    return Vocabulary::from_json(content, where);
+    return file.filename() == "tokenizer.json" || is_tokenizer_json(content)
+               ? read_tokenizer_json(content, where)
+               : Vocabulary::from_json(content, where);
   }
   return load_sentencepiece(std::move(content), where);
+}
+
+bool has_tokenizer(const fs::path& folder) { return tokenizer_file(folder).has_value(); }
+
+std::shared_ptr<const Tokenizer> load_tokenizer_folder(const fs::path& folder) {
+  const std::optional<fs::path> file = tokenizer_file(folder);
+  check(file.has_value(),
+        "[{}] there is no tokenizer in this folder: neither tokenizer.model, vocabulary.json, "
+        "tokenizer.json, vocab.json with merges.txt nor vocab.txt",
+        folder.string());
+  if (file->filename() == "vocab.txt") {
+    return WordPiece::from_vocab(read_content(*file),
+                                 read_wordpiece_options(folder / "tokenizer_config.json"),
+                                 file->string());
+  }
+  return load_tokenizer(*file);
 }
 
 std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,

@@ -18,7 +18,7 @@
 namespace heed {
 
 // Ids of the special tokens. Vocabularies trained here use these; imported ones have their own, or
-// -1 for one they lack. UNK is always there.
+// -1 for one they lack. UNK is there unless every byte has a piece.
 struct SpecialIds {
   int32_t pad = 0;
   int32_t start = 1;
@@ -42,16 +42,24 @@ class Tokenizer {
   virtual std::optional<int32_t> find(std::string_view piece) const = 0;
   virtual const SpecialIds& special() const = 0;
 
-  virtual std::string_view kind() const = 0;       // "unigram", "bpe", "word", "char"
-  virtual std::string_view file_name() const = 0;  // as saved: "tokenizer.model", "vocabulary.json"
+  // "unigram", "bpe", "word", "char", "byte_bpe", "wordpiece"
+  virtual std::string_view kind() const = 0;
+  // As saved: "tokenizer.model", "vocabulary.json", "tokenizer.json"
+  virtual std::string_view file_name() const = 0;
   // The bytes of the file that load_tokenizer() reads.
   virtual std::string serialize() const = 0;
 };
 
-// From a SentencePiece model (*.model), a vocabulary written by serialize() (*.json), or a list of
-// one token a line for text that is tokenised already (*.txt). Errors name the file and what is
-// wrong with it.
+// From a SentencePiece model (*.model), a vocabulary written by serialize() or Hugging Face's
+// tokenizer.json (*.json), GPT-2's vocab.json with a merges.txt beside it, or a list of one token a
+// line for text that is tokenised already (*.txt). Errors name the file and what is wrong with it.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::filesystem::path& file);
+
+// From a folder that holds one as serialize() writes it, or a model as Hugging Face has it:
+// tokenizer.json, or GPT-2's vocab.json and merges.txt, or BERT's vocab.txt, of which
+// tokenizer_config.json may say how text is cleaned.
+std::shared_ptr<const Tokenizer> load_tokenizer_folder(const std::filesystem::path& folder);
+bool has_tokenizer(const std::filesystem::path& folder);
 
 struct TokenizerTraining {
   std::string kind = "unigram";     // unigram, bpe, word or char

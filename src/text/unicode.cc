@@ -62,6 +62,11 @@ bool is_letter(char32_t character) {
   return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;
 }
 
+bool is_alphabetic(char32_t character) {
+  const utf8proc_category_t category = utf8proc_category(as_utf8proc(character));
+  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_LO;
+}
+
 bool is_punctuation(char32_t character) {
   const utf8proc_category_t category = utf8proc_category(as_utf8proc(character));
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_SO;

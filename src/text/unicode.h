@@ -57,6 +57,7 @@ std::string to_utf8(char32_t character);
 
 bool is_space(char32_t character);        // spaces of all widths, tabs, line ends
 bool is_letter(char32_t character);       // of any script; also digits and combining marks
+bool is_alphabetic(char32_t character);   // of any script; no digits, no marks: Unicode's L
 bool is_punctuation(char32_t character);  // punctuation and symbols, emoji among them
 
 // One character for one, so "ß" stays. Bytes that are not UTF-8 become U+FFFD.

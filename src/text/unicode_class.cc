@@ -2,6 +2,9 @@
 
 #include <utf8proc.h>
 
+#include <algorithm>
+#include <array>
+
 #include "text/unicode.h"
 
 namespace heed {
@@ -14,6 +17,10 @@ constexpr char32_t kFinalSigma = U'\u03C2';
 
 utf8proc_category_t category(char32_t c) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
+
+utf8proc_propval_t combining_class(char32_t c) {
+  return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
 }
 
 bool is_cased(char32_t c) {
@@ -78,18 +85,58 @@ CharClass class_of(char32_t c) {
                                                                 : CharClass::kOther;
 }
 
+bool is_other(char32_t c) {
+  const utf8proc_category_t k = category(c);
+  return k == UTF8PROC_CATEGORY_CN || k >= UTF8PROC_CATEGORY_CC;
+}
+
+bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
+
+void append_decomposed(std::u32string_view text, std::u32string& result) {
+  const size_t begin = result.size();
+  std::array<utf8proc_int32_t, 8> parts{};  // no character has more than four
+  int boundary = 0;
+  for (const char32_t c : text) {
+    const utf8proc_ssize_t count =
+        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), parts.data(), parts.size(),
+                                UTF8PROC_DECOMPOSE, &boundary);
+    for (utf8proc_ssize_t i = 0; i < count; ++i) {
+      result += static_cast<char32_t>(parts[static_cast<size_t>(i)]);
+    }
+  }
+  // Marks between two letters are ordered by their class; letters are of class 0.
+  for (size_t at = begin; at < result.size();) {
+    size_t end = at;
+    while (end < result.size() && combining_class(result[end]) != 0) {
+      ++end;
+    }
+    if (end - at > 1) {
+      std::stable_sort(&result[at], &result[0] + end, [](char32_t a, char32_t b) {
+        return combining_class(a) < combining_class(b);
+      });
+    }
+    at = end + 1;
+  }
+}
+
+void append_lower_case(char32_t c, std::u32string& result) {
+  if (c == kCapitalDottedI) {
+    result += U'i';
+    result += kCombiningDot;
+  } else {
+    result += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+  }
+}
+
 std::u32string full_lower_case(std::u32string_view text) {
   std::u32string result;
   result.reserve(text.size());
   for (size_t i = 0; i < text.size(); ++i) {
     const char32_t c = text[i];
-    if (c == kCapitalDottedI) {
-      result += U'i';
-      result += kCombiningDot;
-    } else if (c == kCapitalSigma && is_final_sigma(text, i)) {
+    if (c == kCapitalSigma && is_final_sigma(text, i)) {
       result += kFinalSigma;
     } else {
-      result += static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
+      append_lower_case(c, result);
     }
   }
   return result;

@@ -19,6 +19,13 @@ enum class CharClass {
 };
 CharClass class_of(char32_t c);
 
+bool is_other(char32_t c);            // controls, formatting, private use, not assigned
+bool is_nonspacing_mark(char32_t c);  // accents that stand over or under a letter
+
+// Appends the canonical decomposition (NFD) of the text: accents behind their letters, in order.
+void append_decomposed(std::u32string_view text, std::u32string& result);
+// Appends a character's lower case, of dotted I two code points; never the final sigma.
+void append_lower_case(char32_t c, std::u32string& result);
 // Full lower-casing: also of dotted I (two code points) and of sigma at a word's end.
 std::u32string full_lower_case(std::u32string_view text);
 

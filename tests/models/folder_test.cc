@@ -145,8 +145,8 @@ TEST(ModelFolder, MissingFiles) {
                                     " has no model.safetensors; is the training not done?");
   fs::remove(saved.folder / "vocabulary.json");
   EXPECT_EQ(saved.load_error(), "[model folder] " + saved.path().string() +
-                                    " has no tokenizer: neither tokenizer.model, vocabulary.json "
-                                    "nor source.* and target.*");
+                                    " has no tokenizer: neither tokenizer.model, vocabulary.json, "
+                                    "tokenizer.json nor source.* and target.*");
 }
 
 TEST(ModelFolder, ConfigsOfOthers) {
