@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   heed::cli::add_score(app);
   heed::cli::add_generate(app);
   heed::cli::add_eval(app);
+  heed::cli::add_embed(app);
   heed::cli::add_attention(app);
   heed::cli::add_tokenizer(app);
   heed::cli::add_compare(app);

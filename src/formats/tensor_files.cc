@@ -1,5 +1,6 @@
 #include "formats/tensor_files.h"
 
+#include <optional>
 #include <set>
 
 #include "base/config.h"
@@ -14,10 +15,24 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
+// Some call their one file model.fp16.safetensors or otherwise.
+std::optional<fs::path> only_file(const fs::path& folder) {
+  std::optional<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".safetensors") {
+      if (found) {
+        return std::nullopt;
+      }
+      found = entry.path();
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 bool has_tensors(const fs::path& folder) {
-  return fs::exists(folder / kFile) || fs::exists(folder / kIndex);
+  return fs::exists(folder / kFile) || fs::exists(folder / kIndex) || only_file(folder);
 }
 
 TensorFiles::TensorFiles(const fs::path& path) : path_(path) {
@@ -26,11 +41,14 @@ TensorFiles::TensorFiles(const fs::path& path) : path_(path) {
   } else if (fs::exists(path / kFile)) {
     path_ = path / kFile;
     open(path_);
-  } else {
-    check(fs::exists(path / kIndex), "[model folder] {} has neither {} nor {}", path.string(), kFile,
-          kIndex);
+  } else if (fs::exists(path / kIndex)) {
     path_ = path / kIndex;
     open_shards(path_);
+  } else {
+    const std::optional<fs::path> file = only_file(path);
+    check(file.has_value(), "[model folder] {} has neither {} nor {}", path.string(), kFile, kIndex);
+    path_ = *file;
+    open(path_);
   }
 }
 

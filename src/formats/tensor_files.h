@@ -1,5 +1,5 @@
-// The tensors of a model folder: model.safetensors, or the shards that
-// model.safetensors.index.json names, as one.
+// The tensors of a model folder: model.safetensors, the shards that model.safetensors.index.json
+// names, as one, or the only file of that format.
 //
 // Owns the mappings; entries point into them and live as long. Reading is safe from many threads.
 #pragma once

@@ -1,0 +1,44 @@
+// Texts and pairs of texts as encoders read them: [CLS] first [SEP], or [CLS] first [SEP] second
+// [SEP], in padded batches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "text/tokenizer.h"
+
+namespace heed {
+
+struct EncodedText {
+  std::vector<int32_t> tokens;  // special ones included
+  int64_t first = 0;            // how many belong to the first text
+};
+
+// Ids already cut into words; special tokens that the tokenizer lacks are left out. What is longer
+// than `longest` tokens in all loses its end, of a pair the longer text first. 0: any length.
+EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
+                       std::optional<std::vector<int32_t>> second, int64_t longest);
+EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text, int64_t longest);
+
+// B texts, padded to T.
+struct HostTexts {
+  int64_t rows = 0;
+  int64_t width = 0;
+  std::vector<int32_t> tokens;   // [B,T]
+  std::vector<int32_t> types;    // [B,T] 0, and 1 in the second text
+  std::vector<int32_t> lengths;  // [B]
+  std::vector<int64_t> indices;  // [B] of each row among all
+  int64_t count = 0;             // tokens without padding
+};
+// The given ones, in that order. `pad` below 0 is written as 0.
+HostTexts pad_texts(std::span<const EncodedText> texts, std::span<const int64_t> indices,
+                    int32_t pad);
+// All, sorted by length, in batches of at most `batch_tokens` with padding; a longer text is a
+// batch of its own.
+std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t batch_tokens,
+                                   int32_t pad);
+
+}  // namespace heed
