@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+#include "base/random.h"
+#include "data/shuffle.h"
+
 namespace heed {
 namespace {
 
@@ -110,6 +114,56 @@ std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t b
     batches.push_back(pad_texts(texts, std::span(order).subspan(begin), pad));
   }
   return batches;
+}
+
+TextEpochs::TextEpochs(std::vector<EncodedText> texts, const Options& options)
+    : texts_(std::move(texts)), options_(options) {
+  check(!texts_.empty(), "[texts] there is nothing to learn from");
+  plan(0);
+}
+
+void TextEpochs::plan(int64_t epoch) {
+  if (epoch == epoch_) {
+    return;
+  }
+  epoch_ = epoch;
+  const auto random = [&](const char* what) {
+    return RandomStream{options_.seed, stream_of(fmt::format("texts {} {}", what, epoch))};
+  };
+  constexpr int64_t kMultiple = 8;  // lengths count rounded up: more of them are equal
+  const auto length = [&](int64_t index) {
+    const int64_t exact = std::ssize(texts_[static_cast<size_t>(index)].tokens);
+    return (exact + kMultiple - 1) / kMultiple * kMultiple;
+  };
+  std::vector<int64_t> order(texts_.size());
+  std::iota(order.begin(), order.end(), int64_t{0});
+  shuffle(order, random("order"));
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int64_t a, int64_t b) { return length(a) < length(b); });
+  batches_.clear();
+  for (const int64_t index : order) {
+    const bool fits = !batches_.empty() && (std::ssize(batches_.back()) + 1) * length(index) <=
+                                               options_.batch_tokens;
+    if (!fits) {
+      batches_.emplace_back();
+    }
+    batches_.back().push_back(index);
+  }
+  shuffle(batches_, random("batches"));
+}
+
+HostTexts TextEpochs::next(DataState& state) {
+  plan(state.epoch);
+  check(state.batch >= 0 && state.batch < epoch_batches(),
+        "[texts] shall continue with batch {}, but an epoch has only {}; have the files or the "
+        "options changed?",
+        state.batch, epoch_batches());
+  HostTexts batch =
+      pad_texts(texts_, batches_[static_cast<size_t>(state.batch)], options_.pad);
+  state = state.batch + 1 < epoch_batches()
+              ? DataState{.epoch = state.epoch, .batch = state.batch + 1}
+              : DataState{.epoch = state.epoch + 1};
+  return batch;
 }
 
 }  // namespace heed

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/batches.h"
 #include "text/tokenizer.h"
 
 namespace heed {
@@ -40,5 +41,29 @@ HostTexts pad_texts(std::span<const EncodedText> texts, std::span<const int64_t>
 // batch of its own.
 std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t batch_tokens,
                                    int32_t pad);
+
+// Batches for training, epoch after epoch: shuffled, then sorted by length so that little is
+// padding, cut, and the batches shuffled. A pure function of (seed, epoch); every epoch has as many.
+class TextEpochs {
+ public:
+  struct Options {
+    int64_t batch_tokens = 4096;
+    uint64_t seed = 1;
+    int32_t pad = 0;
+  };
+  TextEpochs(std::vector<EncodedText> texts, const Options& options);
+
+  // The batch at the state; the state moves on.
+  HostTexts next(DataState& state);
+  int64_t epoch_batches() const { return std::ssize(batches_); }
+
+ private:
+  void plan(int64_t epoch);
+
+  std::vector<EncodedText> texts_;
+  Options options_;
+  int64_t epoch_ = -1;
+  std::vector<std::vector<int64_t>> batches_;  // of this epoch
+};
 
 }  // namespace heed

@@ -75,13 +75,15 @@ Json parse_json(const fs::path& file) {
 // The stored tensors of each parameter; a tensor that no parameter wants is an error.
 class StoredParameters {
  public:
-  StoredParameters(const fs::path& path, const ParameterStore& store, const std::string& kind)
+  // What is stored of heads may be left alone.
+  StoredParameters(const fs::path& path, const ParameterStore& store, const std::string& kind,
+                   bool without_heads = false)
       : files_(path), names_(kind, has_prefix(kind, [&](std::string_view prefix) {
                                return std::any_of(
                                    files_.entries().begin(), files_.entries().end(),
                                    [&](const auto* e) { return e->name.starts_with(prefix); });
                              })) {
-    const TensorEntry* unwanted = extra(store);
+    const TensorEntry* unwanted = extra(store, without_heads);
     check(unwanted == nullptr, "[model folder] {}: tensor {} belongs to no parameter of this model",
           files_.path().string(), unwanted != nullptr ? unwanted->name : "");
   }
@@ -112,7 +114,7 @@ class StoredParameters {
           fmt::join(wanted, ","));
   }
 
-  const TensorEntry* extra(const ParameterStore& store) const {
+  const TensorEntry* extra(const ParameterStore& store, bool without_heads) const {
     std::unordered_set<std::string> wanted;
     for (const ParameterEntry& entry : store.entries()) {
       for (const StoredPart& part : names_.parts(entry.name)) {
@@ -120,7 +122,8 @@ class StoredParameters {
       }
     }
     for (const TensorEntry* stored : files_.entries()) {
-      if (!wanted.contains(stored->name) && !names_.ignored(stored->name)) {
+      if (!wanted.contains(stored->name) && !names_.ignored(stored->name) &&
+          !(without_heads && names_.head(stored->name))) {
         return stored;
       }
     }
@@ -299,7 +302,7 @@ void save_parameters(const fs::path& file, const ParameterStore& store, const Js
 std::vector<std::string> load_parameters(const fs::path& path, ParameterStore& store,
                                          const Json& model,
                                          const std::function<bool(std::string_view)>& may_lack) {
-  const StoredParameters stored(path, store, model.value("kind", ""));
+  const StoredParameters stored(path, store, model.value("kind", ""), may_lack != nullptr);
   std::vector<std::string> missing;
   for (const ParameterEntry& entry : store.entries()) {
     if (may_lack && may_lack(entry.name) && !stored.has(entry)) {

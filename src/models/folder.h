@@ -73,9 +73,10 @@ inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& fold
 // All parameters, as f32 and under the names that files of the model's kind have.
 void save_parameters(const std::filesystem::path& file, const ParameterStore& store,
                      const Json& model);
-// Into the master of a store for training. Every tensor must belong to a parameter of its shape. A
-// parameter that is not there keeps its first values if `may_lack` says so of its name, and is
-// returned; otherwise that is an Error too.
+// Into the master of a store for training. Every tensor must belong to a parameter of its shape, and
+// every parameter must be there. With `may_lack` the other model may have had other heads: those are
+// left alone, and a parameter of which may_lack(name) is true keeps its first values if it is not
+// there, and is returned.
 std::vector<std::string> load_parameters(
     const std::filesystem::path& path, ParameterStore& store, const Json& model,
     const std::function<bool(std::string_view)>& may_lack = {});

@@ -116,6 +116,11 @@ bool StoredNames::ignored(std::string_view tensor) const {
           tensor == "cls.predictions.decoder.bias");
 }
 
+bool StoredNames::head(std::string_view tensor) const {
+  return kind_ == "bert" && (tensor.starts_with("cls.") || tensor.starts_with("classifier.") ||
+                             tensor.find("pooler.dense.") != std::string_view::npos);
+}
+
 bool has_prefix(std::string_view kind, const std::function<bool(std::string_view)>& any_begins) {
   const std::string prefix = prefix_of(kind);
   return prefix.empty() || any_begins(prefix);

@@ -27,6 +27,8 @@ class StoredNames {
   std::vector<StoredPart> parts(std::string_view parameter) const;
   // Tensors that carry nothing: masks, copies of tied matrices.
   bool ignored(std::string_view tensor) const;
+  // Belongs to a head, which another task does without.
+  bool head(std::string_view tensor) const;
 
  private:
   std::string kind_;

@@ -8,6 +8,7 @@
 #include "models/conv.h"
 #include "models/gpt.h"
 #include "models/rnn.h"
+#include "models/rnn_encoder.h"
 #include "models/transformer.h"
 
 namespace heed {
@@ -105,6 +106,7 @@ const std::vector<Kind>& kinds() {
                                       {"small", bert(512, 4)},
                                       {"base", bert(768, 12)},
                                       {"large", bert(1024, 24)}}),
+      kind<RnnEncoder, RnnEncoderConfig>("rnn_encoder", {{"small", RnnEncoderConfig{}}}),
   };
   return all;
 }

@@ -15,7 +15,7 @@ namespace heed {
 LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& folder,
                            const Scope& scope)
     : recipe_(recipe) {
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder);
+  tokenizers_ = prepare_text_tokenizer(recipe_, folder, sample_text(recipe_));
   config_.model = model_to_train(recipe_);
   if (recipe_.train.from.empty()) {
     config_.model = with_vocabularies(config_.model, tokenizers_);

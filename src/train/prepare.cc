@@ -103,7 +103,19 @@ std::vector<PairFiles> pair_files(const DataConfig& data) {
   return files;
 }
 
-Tokenizers prepare_text_tokenizer(const Recipe& recipe, const fs::path& folder) {
+std::vector<std::string> sample_text(const Recipe& recipe) {
+  std::vector<std::string> lines;
+  for (const std::string& file : recipe.data.text) {
+    LineReader reader(file);
+    for (std::string line; std::ssize(lines) < recipe.text.sample && reader.next(line);) {
+      lines.push_back(line + (recipe.data.line_end ? "" : "\n"));
+    }
+  }
+  return lines;
+}
+
+Tokenizers prepare_text_tokenizer(const Recipe& recipe, const fs::path& folder,
+                                  std::vector<std::string> lines) {
   if (has_tokenizers(folder)) {
     return load_tokenizers(folder);
   }
@@ -112,13 +124,7 @@ Tokenizers prepare_text_tokenizer(const Recipe& recipe, const fs::path& folder) 
   if (!given.empty()) {
     tokenizers = load_tokenizers(given);
   } else {
-    std::vector<std::string> lines;
-    for (const std::string& file : recipe.data.text) {
-      LineReader reader(file);
-      for (std::string line; std::ssize(lines) < recipe.text.sample && reader.next(line);) {
-        lines.push_back(line + (recipe.data.line_end ? "" : "\n"));
-      }
-    }
+    lines.resize(std::min(lines.size(), static_cast<size_t>(recipe.text.sample)));
     const auto tokenizer = train_tokenizer(lines, training_options(recipe.text));
     tokenizers = {tokenizer, tokenizer};
   }

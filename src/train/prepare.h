@@ -22,9 +22,12 @@ std::vector<PairFiles> pair_files(const DataConfig& data);
 // in the run folder.
 Tokenizers prepare_tokenizers(const Recipe& recipe, const std::filesystem::path& folder);
 
-// The same for a language model: one tokenizer, of the folder that the training begins with if there
-// is one.
-Tokenizers prepare_text_tokenizer(const Recipe& recipe, const std::filesystem::path& folder);
+// The same for one language: of the folder that the training begins with if there is one, or made
+// from the lines.
+Tokenizers prepare_text_tokenizer(const Recipe& recipe, const std::filesystem::path& folder,
+                                  std::vector<std::string> lines);
+// What a language model's tokenizer is made from.
+std::vector<std::string> sample_text(const Recipe& recipe);
 
 // The model that the recipe asks for; of one that the training begins with, everything but dropout is
 // as it was.

@@ -112,14 +112,14 @@ std::string expand(std::string path, const fs::path& base) {
 
 void expand_paths(Recipe& recipe, const fs::path& base) {
   DataConfig& data = recipe.data;
-  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv, &data.text}) {
+  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv, &data.text, &data.table}) {
     for (std::string& path : *list) {
       path = expand(path, base);
     }
   }
   for (std::string* path : {&data.valid_source, &data.valid_target, &data.test_source,
-                            &data.test_target, &data.valid_text, &data.test_text, &recipe.text.folder,
-                            &recipe.train.from}) {
+                            &data.test_target, &data.valid_text, &data.test_text, &data.valid_table,
+                            &data.test_table, &recipe.text.folder, &recipe.train.from}) {
     *path = expand(*path, base);
   }
 }
@@ -137,17 +137,26 @@ void check_pairs(const DataConfig& data, const std::string& where) {
         "[{}] valid_source and valid_target belong together, and so do the test files", where);
 }
 
-void check_text(const DataConfig& data, const std::string& where) {
-  check(!data.text.empty(), "[{}] data.text names no file to learn from", where);
+void check_text(const Recipe& recipe, const std::string& where) {
+  const DataConfig& data = recipe.data;
+  const bool text = recipe.task != "classify" && !data.text.empty();
+  const bool table = recipe.task != "language" && !data.table.empty();
+  check(text || table, "[{}] task {} names no file to learn from: set data.{}", where, recipe.task,
+        recipe.task == "classify" ? "table" : "text");
   check(data.source.empty() && data.tsv.empty() && data.builtin.empty(),
-        "[{}] a language model learns from data.text, not from pairs", where);
+        "[{}] task {} does not learn from data.source, data.tsv or data.builtin", where,
+        recipe.task);
+}
+
+std::string default_kind(const std::string& task) {
+  return task == "translate" ? "transformer" : task == "language" ? "gpt2" : "bert";
 }
 
 void check_whole(const Recipe& recipe, const std::string& where) {
   if (recipe.task == "translate") {
     check_pairs(recipe.data, where);
   } else {
-    check_text(recipe.data, where);
+    check_text(recipe, where);
   }
   check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
         "[{}] nothing ends the training: set train.steps, train.epochs or train.minutes", where);
@@ -164,7 +173,7 @@ Recipe parse_recipe(Json json, const std::string& where) {
   json.erase("model");
   config::read(recipe, json, where);
   if (model.is_object() && !model.contains("kind")) {
-    model["kind"] = recipe.task == "translate" ? "transformer" : "gpt2";
+    model["kind"] = default_kind(recipe.task);
   }
   recipe.model = resolve_model_config(model, where);
   check_whole(recipe, where);

@@ -24,6 +24,11 @@ struct DataConfig {
   std::string test_source, test_target;
   std::vector<std::string> text;  // for language models
   std::string valid_text, test_text;
+  std::vector<std::string> table;  // of labelled texts
+  std::string valid_table, test_table;
+  std::string text_column = "1", pair_column, label_column = "2";
+  bool score = false;
+  bool next_sentence = false;
   double valid_share = 0.0;
   bool line_end = false;
   int64_t max_length = 128;
@@ -43,6 +48,14 @@ struct DataConfig {
     v("text", text, "files of plain text, for language models");
     v("valid_text", valid_text, "held-out text for validation");
     v("test_text", test_text, "held-out text for the last score");
+    v("table", table, "TSV files of labelled texts, for task classify");
+    v("valid_table", valid_table, "held-out table for validation");
+    v("test_table", test_table, "held-out table for the last score");
+    v("text_column", text_column, "column of the text, by name or by number from 1");
+    v("pair_column", pair_column, "column of the second text of a pair; empty: none");
+    v("label_column", label_column, "column of the class or score");
+    v("score", score, "labels are numbers to be estimated, not classes");
+    v("next_sentence", next_sentence, "masked: also learn whether the second text follows");
     v("valid_share", valid_share, "without valid_text: the last part of the text is held out",
       {.least = 0, .most = 0.9});
     v("line_end", line_end, "an END token behind every line of text instead of a line end");
@@ -131,6 +144,7 @@ struct ValidationConfig {
   int64_t beam = 1;
   float length_penalty = 0.6F;
   int64_t patience = 0;
+  std::string metric;
   std::string best_by = "score";
 
   template <typename Visitor>
@@ -142,6 +156,8 @@ struct ValidationConfig {
     v("length_penalty", length_penalty, "of these translations", {.least = 0, .most = 10});
     v("patience", patience, "validations without improvement before stopping; 0: never",
       {.least = 0});
+    v("metric", metric, "classify: what is measured; empty: accuracy, of scores spearman",
+      {.choices = {"", "accuracy", "f1", "matthews", "pearson", "spearman"}});
     v("best_by", best_by, "what decides which model is kept", {.choices = {"score", "loss"}});
   }
 };
@@ -171,7 +187,7 @@ struct Recipe {
   // Everything but the model, which has fields of its kind.
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("task", task, "what is learned", {.choices = {"translate", "language"}});
+    v("task", task, "what is learned", {.choices = {"translate", "language", "masked", "classify"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

@@ -1,6 +1,8 @@
 #include "train/task.h"
 
+#include "train/classify_task.h"
 #include "train/language_task.h"
+#include "train/masked_task.h"
 #include "train/translate_task.h"
 
 namespace heed {
@@ -9,6 +11,12 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
                                 const Scope& scope) {
   if (recipe.task == "language") {
     return std::make_unique<LanguageTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "masked") {
+    return std::make_unique<MaskedTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "classify") {
+    return std::make_unique<ClassifyTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }

@@ -1,0 +1,31 @@
+// Tables of labelled texts: TSV files, plain or gzip, with or without a line of names on top.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace heed {
+
+// Columns by their names, then the first line holds them, or by their numbers from 1. Empty: the
+// table has none.
+struct TableColumns {
+  std::string text = "1";
+  std::string pair = "";
+  std::string label = "2";
+};
+
+struct LabelledText {
+  std::string text;
+  std::string pair;
+  std::string label;
+};
+
+struct LabelledTexts {
+  std::vector<LabelledText> rows;
+  std::string skipped;  // which lines had an empty text or label; empty: none
+};
+
+// A line with too few columns, or a column that is not there, is an Error that names file and line.
+LabelledTexts read_table(const std::vector<std::string>& files, const TableColumns& columns);
+
+}  // namespace heed

@@ -1,0 +1,19 @@
+// Scores of predictions: classes against classes, numbers against numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace heed {
+
+double accuracy(std::span<const int32_t> predicted, std::span<const int32_t> truth);
+// Of two classes that of class 1; of more the mean over the classes (macro).
+double f1(std::span<const int32_t> predicted, std::span<const int32_t> truth, int32_t classes);
+// Matthews' correlation, for any number of classes (Gorodkin 2004): 1 perfect, 0 chance.
+double matthews(std::span<const int32_t> predicted, std::span<const int32_t> truth,
+                int32_t classes);
+
+double pearson(std::span<const double> predicted, std::span<const double> truth);
+double spearman(std::span<const double> predicted, std::span<const double> truth);  // ties share
+
+}  // namespace heed
