@@ -43,6 +43,7 @@ int run(int argc, char** argv) {
   heed::cli::add_generate(app);
   heed::cli::add_eval(app);
   heed::cli::add_embed(app);
+  heed::cli::add_classify(app);
   heed::cli::add_attention(app);
   heed::cli::add_tokenizer(app);
   heed::cli::add_compare(app);
