@@ -139,10 +139,10 @@ void check_pairs(const DataConfig& data, const std::string& where) {
 
 void check_text(const Recipe& recipe, const std::string& where) {
   const DataConfig& data = recipe.data;
-  const bool text = recipe.task != "classify" && !data.text.empty();
+  const bool text = (recipe.task == "language" || recipe.task == "masked") && !data.text.empty();
   const bool table = recipe.task != "language" && !data.table.empty();
   check(text || table, "[{}] task {} names no file to learn from: set data.{}", where, recipe.task,
-        recipe.task == "classify" ? "table" : "text");
+        recipe.task == "language" || recipe.task == "masked" ? "text" : "table");
   check(data.source.empty() && data.tsv.empty() && data.builtin.empty(),
         "[{}] task {} does not learn from data.source, data.tsv or data.builtin", where,
         recipe.task);

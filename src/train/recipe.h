@@ -48,7 +48,7 @@ struct DataConfig {
     v("text", text, "files of plain text, for language models");
     v("valid_text", valid_text, "held-out text for validation");
     v("test_text", test_text, "held-out text for the last score");
-    v("table", table, "TSV files of labelled texts, for task classify");
+    v("table", table, "TSV files of labelled texts, for tasks classify and similarity");
     v("valid_table", valid_table, "held-out table for validation");
     v("test_table", test_table, "held-out table for the last score");
     v("text_column", text_column, "column of the text, by name or by number from 1");
@@ -162,6 +162,21 @@ struct ValidationConfig {
   }
 };
 
+struct SimilarityConfig {
+  std::string loss = "cosine";
+  std::string pooling = "mean";
+  float scale = 20.0F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("loss", loss, "cosine: it follows the score; in_batch: pairs belong together, others do not",
+      {.choices = {"cosine", "in_batch"}});
+    v("pooling", pooling, "how a text's tokens become one vector",
+      {.choices = {"mean", "cls", "max"}});
+    v("scale", scale, "in_batch: factor on the cosines before the softmax", {.least = 0});
+  }
+};
+
 struct CheckpointConfig {
   int64_t every = 1000;
   int64_t keep = 3;
@@ -183,11 +198,12 @@ struct Recipe {
   ScheduleConfig schedule;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
+  SimilarityConfig similarity;
 
   // Everything but the model, which has fields of its kind.
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("task", task, "what is learned", {.choices = {"translate", "language", "masked", "classify"}});
+    v("task", task, "what is learned", {.choices = {"translate", "language", "masked", "classify", "similarity"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");
@@ -195,6 +211,7 @@ struct Recipe {
     v("schedule", schedule, "how the learning rate changes");
     v("validation", validation, "how progress is judged");
     v("checkpoint", checkpoint, "what is kept");
+    v("similarity", similarity, "how texts are compared, for task similarity");
   }
 };
 

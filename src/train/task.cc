@@ -3,6 +3,7 @@
 #include "train/classify_task.h"
 #include "train/language_task.h"
 #include "train/masked_task.h"
+#include "train/similarity_task.h"
 #include "train/translate_task.h"
 
 namespace heed {
@@ -17,6 +18,9 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
   }
   if (recipe.task == "classify") {
     return std::make_unique<ClassifyTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "similarity") {
+    return std::make_unique<SimilarityTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }
