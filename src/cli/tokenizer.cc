@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -22,7 +23,7 @@ struct TrainOptions {
 };
 
 struct UseOptions {
-  std::string tokenizer;
+  std::string tokenizer;   // file or folder
   std::string file = "-";  // standard input
   bool ids = false;
 };
@@ -37,12 +38,14 @@ void for_each_line(const std::string& file, const Use& use) {
 }
 
 void train(const TrainOptions& options) {
+  // Bytes are all that this kind knows, and line ends are bytes like others.
+  const bool bytes = options.training.kind == "byte_bpe";
   std::vector<std::string> lines;
   for (const std::string& name : options.files) {
     for_each_line(name, [&](const std::string& line, int64_t number) {
-      check(valid_utf8(line), "[{}:{}] is not UTF-8; convert the file first (iconv -t UTF-8)", name,
-            number);
-      lines.push_back(line);
+      check(bytes || valid_utf8(line),
+            "[{}:{}] is not UTF-8; convert the file first (iconv -t UTF-8)", name, number);
+      lines.push_back(bytes ? line + "\n" : line);
     });
   }
   const auto tokenizer = train_tokenizer(lines, options.training);
@@ -53,8 +56,12 @@ void train(const TrainOptions& options) {
              lines.size());
 }
 
+std::shared_ptr<const Tokenizer> load(const std::string& name) {
+  return std::filesystem::is_directory(name) ? load_tokenizer_folder(name) : load_tokenizer(name);
+}
+
 void encode(const UseOptions& options) {
-  const auto tokenizer = load_tokenizer(options.tokenizer);
+  const auto tokenizer = load(options.tokenizer);
   for_each_line(options.file, [&](const std::string& line, int64_t /*number*/) {
     const std::vector<int32_t> ids = tokenizer->encode(line);
     if (options.ids) {
@@ -96,7 +103,7 @@ std::string decode_line(const Tokenizer& tokenizer, std::string_view line, bool 
 }
 
 void decode(const UseOptions& options) {
-  const auto tokenizer = load_tokenizer(options.tokenizer);
+  const auto tokenizer = load(options.tokenizer);
   for_each_line(options.file, [&](const std::string& line, int64_t number) {
     try {
       fmt::print("{}\n", decode_line(*tokenizer, line, options.ids));
@@ -107,7 +114,7 @@ void decode(const UseOptions& options) {
 }
 
 void info(const UseOptions& options) {
-  const auto tokenizer = load_tokenizer(options.tokenizer);
+  const auto tokenizer = load(options.tokenizer);
   fmt::print("kind    {}\npieces  {}\n", tokenizer->kind(), tokenizer->size());
   const SpecialIds& special = tokenizer->special();
   const std::pair<const char*, int32_t> ids[] = {
@@ -124,14 +131,17 @@ void add_training(CLI::App& app) {
   CLI::App* command = app.add_subcommand("train", "Learns a vocabulary from text");
   command->add_option("files", options->files, "Text in UTF-8, plain or gzip, one sentence a line")
       ->required();
-  command->add_option("--kind", training.kind, "unigram (default), bpe, word or char")
-      ->check(CLI::IsMember({"unigram", "bpe", "word", "char"}));
+  command
+      ->add_option("--kind", training.kind,
+                   "unigram (default) or bpe: SentencePiece; byte_bpe: GPT-2's; wordpiece: BERT's; "
+                   "word; char; token: words of text with a space between all tokens")
+      ->check(CLI::IsMember(tokenizer_kinds()));
   command
       ->add_option("--vocabulary", training.vocabulary,
-                   "Pieces at most, the four special ones included (default 8000)")
+                   "Pieces at most, special ones included (default 8000)")
       ->check(CLI::Range(5, 10'000'000));
   command->add_option("--output", options->output,
-                      "File to write (default tokenizer.model or vocabulary.json)");
+                      "File to write (default tokenizer.model, vocabulary.json or tokenizer.json)");
   command
       ->add_option("--character-coverage", training.character_coverage,
                    "unigram, bpe: share of the characters that get a piece (default 1; 0.9995 "
@@ -139,14 +149,17 @@ void add_training(CLI::App& app) {
       ->check(CLI::Range(0.98F, 1.0F));
   command
       ->add_option("--least-count", training.least_count,
-                   "word, char: rarer ones are unknown (default 1)")
+                   "word, char, token: rarer ones are unknown (default 1)")
       ->check(CLI::Range(1, 1'000'000'000));
   command->add_flag("--byte-fallback", training.byte_fallback,
                     "unigram, bpe: spell unknown characters as bytes");
-  command->add_flag("--lower-case", training.lower_case, "Lower-case all text");
+  command->add_flag("--lower-case", training.lower_case,
+                    "Lower-case all text (not byte_bpe, token)");
   command->footer(
       "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
-      "  heed tokenizer train names.txt --kind char --output names.json");
+      "  heed tokenizer train names.txt --kind char --output names.json\n"
+      "  heed tokenizer train book.txt --kind byte_bpe --vocabulary 5000\n"
+      "  heed tokenizer train wiki.txt --kind wordpiece --vocabulary 30000 --lower-case");
   command->callback([options] { train(*options); });
 }
 
@@ -155,7 +168,10 @@ using Run = void (*)(const UseOptions&);
 CLI::App* add_use(CLI::App& app, const char* name, const char* help, Run run) {
   auto options = std::make_shared<UseOptions>();
   CLI::App* command = app.add_subcommand(name, help);
-  command->add_option("--tokenizer", options->tokenizer, "tokenizer.model, *.json or *.txt")
+  command
+      ->add_option("--tokenizer", options->tokenizer,
+                   "tokenizer.model, vocabulary.json, tokenizer.json, vocab.json with merges.txt "
+                   "beside it, vocab.txt, or the folder of one")
       ->required();
   if (run != info) {
     command->add_option("file", options->file, "File to read (default: standard input)");
@@ -180,7 +196,9 @@ void add_tokenizer(CLI::App& app) {
           "Examples:\n  echo '▁Ein ▁Hund' | heed tokenizer decode --tokenizer tokenizer.model\n"
           "  heed tokenizer decode --tokenizer tokenizer.model --ids test.ids");
   add_use(*tokenizer, "info", "Says what a tokenizer is", info)
-      ->footer("Example:\n  heed tokenizer info --tokenizer tokenizer.model");
+      ->footer(
+          "Examples:\n  heed tokenizer info --tokenizer tokenizer.model\n"
+          "  heed tokenizer info --tokenizer gpt2/");
   tokenizer->footer(
       "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
       "  heed tokenizer encode --tokenizer tokenizer.model < test.de > test.pieces\n"

@@ -104,6 +104,9 @@ void fill_row(HostBatch& batch, int64_t row, const PairArray& pairs, const RowFo
   batch.target_tokens += batch.target_lengths[index];
 }
 
+// What stands behind a sequence is never looked at, so a vocabulary need not have PAD.
+int32_t padding(const SpecialIds& special) { return std::max(special.pad, 0); }
+
 void fill(HostBatch& batch, const PairArray& pairs, std::span<const int64_t> rows,
           const RowFormat& format) {
   batch.rows = std::ssize(rows);
@@ -114,8 +117,8 @@ void fill(HostBatch& batch, const PairArray& pairs, std::span<const int64_t> row
   }
   batch.source_width = widths.source;
   batch.target_width = widths.target;
-  batch.source.assign(static_cast<size_t>(batch.rows * widths.source), format.source.pad);
-  batch.input.assign(static_cast<size_t>(batch.rows * widths.target), format.target.pad);
+  batch.source.assign(static_cast<size_t>(batch.rows * widths.source), padding(format.source));
+  batch.input.assign(static_cast<size_t>(batch.rows * widths.target), padding(format.target));
   batch.target.assign(static_cast<size_t>(batch.rows * widths.target), HostBatch::kIgnore);
   batch.source_lengths.resize(rows.size());
   batch.target_lengths.resize(rows.size());

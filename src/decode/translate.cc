@@ -138,7 +138,9 @@ void BeamSearch::suppress(const Tensor& logits) const {
         forbid(row, sequence.back());
       }
     }
-    forbid(row, options_.special.start);
+    if (options_.special.start != end_) {  // GPT-2 has one token for both
+      forbid(row, options_.special.start);
+    }
     forbid(row, options_.special.pad);
     for (int64_t token = options_.vocabulary; token > 0 && token < logits.dim(1); ++token) {
       forbid(row, static_cast<int32_t>(token));  // embeddings that only round up

@@ -1,8 +1,12 @@
 #include "text/pair_merges.h"
 
+#include <algorithm>
+#include <limits>
 #include <queue>
 #include <unordered_map>
 #include <utility>
+
+#include "base/error.h"
 
 namespace heed {
 namespace {
@@ -15,28 +19,47 @@ Pair pair_of(int32_t left, int32_t right) {
 int32_t left_of(Pair pair) { return static_cast<int32_t>(pair >> 32U); }
 int32_t right_of(Pair pair) { return static_cast<int32_t>(pair & 0xFFFFFFFFU); }
 
+// Where a symbol stands among all those of all words.
+using Place = uint32_t;
+constexpr Place kNone = std::numeric_limits<Place>::max();
+constexpr int32_t kGone = -1;  // joined to the symbol before
+
+struct Symbol {
+  int32_t id;
+  Place before;
+  Place after;
+  uint32_t word;
+};
+
 struct Occurrences {
   int64_t count = 0;
-  std::vector<uint32_t> words;  // all that hold the pair, and some that did
+  std::vector<Place> places;  // of the left symbols; some no longer hold the pair
   bool grown = false;
 };
 
 struct Candidate {
   int64_t count;
   Pair pair;
-  bool operator<(const Candidate& other) const {
+  bool operator<(const Candidate& other) const {  // comes later
     return count != other.count ? count < other.count : pair > other.pair;
   }
 };
 
-class Merger {
+// Words as chains of symbols, with the places of every pair.
+class Chains {
  public:
-  explicit Merger(std::vector<CountedWord> words) : words_(std::move(words)) {
-    for (uint32_t w = 0; w < words_.size(); ++w) {
-      const std::vector<int32_t>& symbols = words_[w].symbols;
-      for (size_t i = 0; i + 1 < symbols.size(); ++i) {
-        add(pair_of(symbols[i], symbols[i + 1]), w);
-      }
+  explicit Chains(const std::vector<CountedWord>& words) {
+    size_t symbols = 0;
+    for (const CountedWord& word : words) {
+      symbols += word.symbols.size();
+    }
+    check(symbols < kNone,
+          "[tokenizer] the different words have {} symbols, expected fewer than {}", symbols,
+          kNone);
+    symbols_.reserve(symbols);
+    counts_.reserve(words.size());
+    for (const CountedWord& word : words) {
+      append(word);
     }
     queue_grown();
   }
@@ -47,11 +70,15 @@ class Merger {
       const Candidate top = queue_.top();
       queue_.pop();
       const auto found = pairs_.find(top.pair);
-      const int64_t count = found == pairs_.end() ? 0 : found->second.count;
-      if (count == top.count) {
-        return top;
+      if (found == pairs_.end()) {
+        continue;
       }
-      if (count > 0) {
+      const int64_t count = found->second.count;
+      if (count == 0) {
+        pairs_.erase(found);
+      } else if (count == top.count) {
+        return top;
+      } else if (count < top.count) {  // otherwise a later entry says so
         queue_.push({count, top.pair});
       }
     }
@@ -59,63 +86,84 @@ class Merger {
   }
 
   void join(Pair pair, int32_t joined) {
-    const std::vector<uint32_t> holders = std::move(pairs_[pair].words);
-    for (const uint32_t w : holders) {
-      join_in(w, pair, joined);
+    std::vector<Place> places = std::move(pairs_[pair].places);
+    pairs_[pair].places.clear();
+    std::sort(places.begin(), places.end());  // "aaa" is joined from the left
+    for (const Place at : places) {
+      const Symbol& left = symbols_[at];
+      if (left.id != kGone && left.after != kNone && pair_at(at) == pair) {
+        join_at(at, joined);
+      }
     }
-    pairs_.erase(pair);
     queue_grown();
   }
 
  private:
-  void join_in(uint32_t w, Pair pair, int32_t joined) {
-    std::vector<int32_t>& symbols = words_[w].symbols;
-    size_t kept = 0;
-    for (size_t i = 0; i < symbols.size(); ++i) {
-      if (i + 1 == symbols.size() || pair_of(symbols[i], symbols[i + 1]) != pair) {
-        symbols[kept++] = symbols[i];
-        continue;
-      }
-      if (kept > 0) {
-        remove(pair_of(symbols[kept - 1], symbols[i]), w);
-        add(pair_of(symbols[kept - 1], joined), w);
-      }
-      ++i;
-      if (i + 1 < symbols.size()) {
-        remove(pair_of(symbols[i], symbols[i + 1]), w);
-        add(pair_of(joined, symbols[i + 1]), w);
-      }
-      symbols[kept++] = joined;
+  void append(const CountedWord& word) {
+    const auto begin = static_cast<Place>(symbols_.size());
+    const auto end = static_cast<Place>(begin + word.symbols.size());
+    for (Place at = begin; at < end; ++at) {
+      symbols_.push_back({.id = word.symbols[at - begin],
+                          .before = at > begin ? at - 1 : kNone,
+                          .after = at + 1 < end ? at + 1 : kNone,
+                          .word = static_cast<uint32_t>(counts_.size())});
     }
-    symbols.resize(kept);
+    counts_.push_back(word.count);
+    for (Place at = begin; at + 1 < end; ++at) {
+      appear(at);
+    }
   }
 
-  void add(Pair pair, uint32_t w) {
-    Occurrences& found = pairs_[pair];
-    found.count += words_[w].count;
-    if (found.words.empty() || found.words.back() != w) {
-      found.words.push_back(w);
+  void join_at(Place at, int32_t joined) {
+    Symbol& left = symbols_[at];
+    Symbol& right = symbols_[left.after];
+    vanish(at);
+    if (left.before != kNone) {
+      vanish(left.before);
     }
+    if (right.after != kNone) {
+      vanish(left.after);
+      symbols_[right.after].before = at;
+    }
+    left.id = joined;
+    left.after = right.after;
+    right.id = kGone;
+    if (left.before != kNone) {
+      appear(left.before);
+    }
+    if (left.after != kNone) {
+      appear(at);
+    }
+  }
+
+  Pair pair_at(Place left) const {
+    return pair_of(symbols_[left].id, symbols_[symbols_[left].after].id);
+  }
+
+  void appear(Place left) {
+    const Pair pair = pair_at(left);
+    Occurrences& found = pairs_[pair];
+    found.count += counts_[symbols_[left].word];
+    found.places.push_back(left);
     if (!found.grown) {
       found.grown = true;
       grown_.push_back(pair);
     }
   }
 
-  void remove(Pair pair, uint32_t w) { pairs_[pair].count -= words_[w].count; }
+  void vanish(Place left) { pairs_[pair_at(left)].count -= counts_[symbols_[left].word]; }
 
   void queue_grown() {
     for (const Pair pair : grown_) {
-      const auto found = pairs_.find(pair);
-      if (found != pairs_.end()) {
-        found->second.grown = false;
-        queue_.push({found->second.count, pair});
-      }
+      Occurrences& found = pairs_[pair];
+      found.grown = false;
+      queue_.push({found.count, pair});
     }
     grown_.clear();
   }
 
-  std::vector<CountedWord> words_;
+  std::vector<Symbol> symbols_;
+  std::vector<int64_t> counts_;  // by word
   std::unordered_map<Pair, Occurrences> pairs_;
   std::priority_queue<Candidate> queue_;
   std::vector<Pair> grown_;  // whose counts the queue does not know yet
@@ -123,14 +171,17 @@ class Merger {
 
 }  // namespace
 
-void merge_pairs(std::vector<CountedWord> words, int64_t least_count, const JoinSymbols& join) {
-  Merger merger(std::move(words));
-  for (auto best = merger.next(); best && best->count >= least_count; best = merger.next()) {
+void merge_pairs(const std::vector<CountedWord>& words, int64_t least_count,
+                 const JoinSymbols& join) {
+  Chains chains(words);
+  for (auto best = chains.next(); best && best->count >= least_count; best = chains.next()) {
     const std::optional<int32_t> joined = join(left_of(best->pair), right_of(best->pair));
     if (!joined) {
       return;
     }
-    merger.join(best->pair, *joined);
+    if (*joined != kStayApart) {
+      chains.join(best->pair, *joined);
+    }
   }
 }
 

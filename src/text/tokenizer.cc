@@ -1,6 +1,9 @@
 // Picks the tokenizer by the file or by the kind.
 #include "text/tokenizer.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <sstream>
@@ -11,10 +14,12 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "text/byte_bpe.h"
+#include "text/byte_bpe_train.h"
 #include "text/sentencepiece.h"
 #include "text/tokenizer_json.h"
 #include "text/vocabulary.h"
 #include "text/wordpiece.h"
+#include "text/wordpiece_train.h"
 
 namespace heed {
 namespace {
@@ -93,18 +98,57 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder) {
   return fs::exists(folder / "vocab.txt") ? std::optional(folder / "vocab.txt") : std::nullopt;
 }
 
+// Whether this is an object of ids by piece.
+bool is_gpt2_vocabulary(const std::string& json) {
+  const auto outermost = [](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    return depth <= 1;
+  };
+  const Json parsed = Json::parse(json, outermost, false);
+  return parsed.is_object() && std::all_of(parsed.begin(), parsed.end(), [](const Json& value) {
+           return value.is_number_integer();
+         });
+}
+
+std::shared_ptr<const Tokenizer> load_bert(const fs::path& file, std::string_view vocab_txt) {
+  return WordPiece::from_vocab(vocab_txt,
+                               read_wordpiece_options(file.parent_path() / "tokenizer_config.json"),
+                               file.string());
+}
+
+// No word reaches over the end of a text. So lines that keep their line ends make one text, and
+// others one each.
+std::vector<std::string> join_lines(const std::vector<std::string>& lines) {
+  std::vector<std::string> texts;
+  bool goes_on = false;
+  for (const std::string& line : lines) {
+    if (goes_on) {
+      texts.back() += line;
+    } else {
+      texts.push_back(line);
+    }
+    goes_on = line.ends_with('\n');
+  }
+  return texts;
+}
+
 }  // namespace
 
 std::shared_ptr<const Tokenizer> load_tokenizer(const fs::path& file) {
   const std::string where = file.string();
   std::string content = read_content(file);
   if (file.extension() == ".txt") {
-    return Vocabulary::from_lines(lines_of(content), where);
+    std::vector<std::string> lines = lines_of(content);
+    const bool bert = std::find(lines.begin(), lines.end(), "[UNK]") != lines.end();
+    return bert ? load_bert(file, content) : Vocabulary::from_lines(std::move(lines), where);
   }
   const fs::path merges = file.parent_path() / "merges.txt";
   if (file.filename() == "vocab.json" && fs::exists(merges)) {
     return ByteBpe::from_gpt2(content, read_content(merges), where);
   }
+  check(!where.ends_with("vocab.json") || !is_gpt2_vocabulary(content),
+        "[{}] this lists the pieces of GPT-2's kind of tokenizer; name it vocab.json, with its "
+        "merges.txt beside it",
+        where);
   if (file.extension() == ".json" || content.front() == '{') {
     return file.filename() == "tokenizer.json" || is_tokenizer_json(content)
                ? read_tokenizer_json(content, where)
@@ -121,12 +165,14 @@ std::shared_ptr<const Tokenizer> load_tokenizer_folder(const fs::path& folder) {
         "[{}] there is no tokenizer in this folder: neither tokenizer.model, vocabulary.json, "
         "tokenizer.json, vocab.json with merges.txt nor vocab.txt",
         folder.string());
-  if (file->filename() == "vocab.txt") {
-    return WordPiece::from_vocab(read_content(*file),
-                                 read_wordpiece_options(folder / "tokenizer_config.json"),
-                                 file->string());
-  }
-  return load_tokenizer(*file);
+  return file->filename() == "vocab.txt" ? load_bert(*file, read_content(*file))
+                                         : load_tokenizer(*file);
+}
+
+const std::vector<std::string>& tokenizer_kinds() {
+  static const std::vector<std::string> kinds = {"unigram", "bpe",  "byte_bpe", "wordpiece",
+                                                 "word",    "char", "token"};
+  return kinds;
 }
 
 std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,
@@ -138,12 +184,22 @@ std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>&
   check(options.least_count >= 1, "[tokenizer] least_count is {}, expected at least 1",
         options.least_count);
   check(!lines.empty(), "[tokenizer] there are no lines to train from");
-  if (options.kind == "unigram" || options.kind == "bpe") {
+  const std::string& kind = options.kind;
+  const std::vector<std::string>& kinds = tokenizer_kinds();
+  check(std::find(kinds.begin(), kinds.end(), kind) != kinds.end(),
+        "[tokenizer] kind is \"{}\", expected one of: {}; the nearest is \"{}\"", kind,
+        fmt::join(kinds, ", "), nearest(kind, kinds));
+  check(!options.lower_case || (kind != "byte_bpe" && kind != "token"),
+        "[tokenizer] lower_case is true, but {} takes text as it is", kind);
+  if (kind == "unigram" || kind == "bpe") {
     return train_sentencepiece(lines, options);
   }
-  check(options.kind == "word" || options.kind == "char",
-        "[tokenizer] kind is \"{}\", expected unigram, bpe, word or char; the nearest is \"{}\"",
-        options.kind, nearest(options.kind, {"unigram", "bpe", "word", "char"}));
+  if (kind == "byte_bpe") {
+    return train_byte_bpe(join_lines(lines), options.vocabulary);
+  }
+  if (kind == "wordpiece") {
+    return train_wordpiece(lines, options.vocabulary, {.lower_case = options.lower_case});
+  }
   return Vocabulary::train(lines, options);
 }
 

@@ -42,7 +42,7 @@ class Tokenizer {
   virtual std::optional<int32_t> find(std::string_view piece) const = 0;
   virtual const SpecialIds& special() const = 0;
 
-  // "unigram", "bpe", "word", "char", "byte_bpe", "wordpiece"
+  // One of tokenizer_kinds().
   virtual std::string_view kind() const = 0;
   // As saved: "tokenizer.model", "vocabulary.json", "tokenizer.json"
   virtual std::string_view file_name() const = 0;
@@ -52,25 +52,31 @@ class Tokenizer {
 
 // From a SentencePiece model (*.model), a vocabulary written by serialize() or Hugging Face's
 // tokenizer.json (*.json), GPT-2's vocab.json with a merges.txt beside it, or a list of one token a
-// line for text that is tokenised already (*.txt). Errors name the file and what is wrong with it.
+// line (*.txt): BERT's if "[UNK]" is in it, beside which a tokenizer_config.json may say how text
+// is cleaned, else one for text that is tokenised already. Errors name the file and what is wrong.
 std::shared_ptr<const Tokenizer> load_tokenizer(const std::filesystem::path& file);
 
 // From a folder that holds one as serialize() writes it, or a model as Hugging Face has it:
-// tokenizer.json, or GPT-2's vocab.json and merges.txt, or BERT's vocab.txt, of which
-// tokenizer_config.json may say how text is cleaned.
+// tokenizer.json, or GPT-2's vocab.json and merges.txt, or BERT's vocab.txt.
 std::shared_ptr<const Tokenizer> load_tokenizer_folder(const std::filesystem::path& folder);
 bool has_tokenizer(const std::filesystem::path& folder);
 
+// What train_tokenizer() makes: unigram and bpe (SentencePiece); byte_bpe (GPT-2's); wordpiece
+// (BERT's); word and char; token, words of text that has a space between all its tokens.
+const std::vector<std::string>& tokenizer_kinds();
+
 struct TokenizerTraining {
-  std::string kind = "unigram";     // unigram, bpe, word or char
+  std::string kind = "unigram";     // one of tokenizer_kinds()
   int32_t vocabulary = 8000;        // at most, special tokens included
   float character_coverage = 1.0F;  // unigram and bpe: share of the characters that get a piece
-  int32_t least_count = 1;          // word and char: rarer ones become UNK
+  int32_t least_count = 1;          // word, char and token: rarer ones become UNK
   bool byte_fallback = false;       // unigram and bpe: unknown characters as bytes, never UNK
-  // Text is lower-cased before it is looked at; unigram and bpe fold it, so "ß" becomes "ss".
+  // Text is lower-cased before it is looked at; unigram and bpe fold it, so "ß" becomes "ss", and
+  // wordpiece also strips accents. Not for byte_bpe and token, which take text as it is.
   bool lower_case = false;
 };
 // The same lines give the same tokenizer. Of a corpus too large for memory a sample is enough.
+// Lines may keep their line ends: byte_bpe learns from these too, and char has a token for them.
 std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,
                                                  const TokenizerTraining& options);
 

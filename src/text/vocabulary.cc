@@ -54,10 +54,11 @@ std::vector<std::string> split_words(std::string_view text) {
   return tokens;
 }
 
+// Also at line ends, since a text may have more than one line.
 std::vector<std::string> split_at_spaces(std::string_view text) {
   std::vector<std::string> tokens;
   while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
+    const size_t end = std::min(text.find_first_of(" \n"), text.size());
     if (end > 0) {
       tokens.emplace_back(text.substr(0, end));
     }
@@ -211,7 +212,9 @@ std::optional<int32_t> Vocabulary::find(std::string_view piece) const {
   return found == ids_.end() ? std::nullopt : std::optional<int32_t>(found->second);
 }
 
-std::string_view Vocabulary::kind() const { return name_of(content_.kind); }
+std::string_view Vocabulary::kind() const {
+  return content_.pre_tokenized ? "token" : name_of(content_.kind);
+}
 
 std::string Vocabulary::serialize() const {
   const SpecialIds& special = content_.special;
@@ -271,8 +274,9 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_lines(std::vector<std::string
 std::shared_ptr<const Vocabulary> Vocabulary::train(const std::vector<std::string>& lines,
                                                     const TokenizerTraining& options) {
   Content content{
-      .kind = options.kind == "word" ? VocabularyKind::word : VocabularyKind::character,
+      .kind = options.kind == "char" ? VocabularyKind::character : VocabularyKind::word,
       .lower_case = options.lower_case,
+      .pre_tokenized = options.kind == "token",
       .special = {},
       .tokens = {"<pad>", "<s>", "</s>", "<unk>"},
   };
@@ -281,6 +285,9 @@ std::shared_ptr<const Vocabulary> Vocabulary::train(const std::vector<std::strin
     for (std::string& token : split(line, content)) {
       ++counts[std::move(token)];
     }
+  }
+  for (const std::string& special : content.tokens) {
+    counts.erase(special);  // a text that has been cut may hold "<unk>"
   }
   std::vector<std::pair<std::string, int64_t>> ranked;
   for (const auto& entry : counts) {

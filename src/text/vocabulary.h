@@ -6,7 +6,10 @@
 //   becomes "■".
 // char: every character is a token, also the end of a line. A space is written "▁", and a "▁" in
 //   the text becomes a space.
-// Bytes that are not UTF-8 become U+FFFD in both.
+// token: text is tokens with spaces or line ends between, and nothing else is done to it. A token
+//   list is of this kind, and so is text that others have cut, such as the Penn Treebank.
+// Bytes that are not UTF-8 become U+FFFD in the first two. A text that spells a special token means
+// UNK, also where it spells "<unk>".
 #pragma once
 
 #include <memory>
@@ -27,9 +30,8 @@ class Vocabulary final : public Tokenizer {
   struct Content {
     VocabularyKind kind = VocabularyKind::word;
     bool lower_case = false;
-    // Of kind word: text is tokens with spaces between, and nothing else is done to it.
-    bool pre_tokenized = false;
-    SpecialIds special;  // -1: there is none; UNK must be there
+    bool pre_tokenized = false;  // of words: this is the kind token
+    SpecialIds special;          // -1: there is none; UNK must be there
     std::vector<std::string> tokens;
   };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "text/tokenizer.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -78,8 +79,8 @@ struct TextConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("kind", kind, "pieces of words, words, or characters",
-      {.choices = {"unigram", "bpe", "word", "char"}});
+    v("kind", kind, "pieces of words, bytes, words, characters, or tokens with spaces between",
+      {.choices = tokenizer_kinds()});
     v("vocabulary", vocabulary, "at most this many tokens, special ones included",
       {.least = 5, .most = 1 << 20});
     v("joint", joint, "one vocabulary for both languages");

@@ -164,8 +164,8 @@ expect_error "no-such-file" "$heed" score --reference no-such-file same.txt
 
 # tokenizer: there and back
 printf 'the cat sat on the mat\nthe dog sat on the cat\n\na cat\n' > text.txt
-for kind in bpe char word; do
-  "$heed" tokenizer train text.txt --kind $kind --vocabulary 40 --output $kind.tokenizer > /dev/null 2> tokenizer.log ||
+for kind in bpe byte_bpe wordpiece char word token; do
+  "$heed" tokenizer train text.txt --kind $kind --vocabulary 300 --output $kind.tokenizer > /dev/null 2> tokenizer.log ||
     { cat tokenizer.log >&2; fail "tokenizer train --kind $kind"; continue; }
   for ids in "" --ids; do
     # shellcheck disable=SC2086
@@ -175,6 +175,15 @@ for kind in bpe char word; do
       fail "tokenizer $kind $ids does not round trip"
   done
 done
+mkdir bytes
+printf 'Stra\337e \377\n' > latin.txt
+"$heed" tokenizer train latin.txt --kind byte_bpe --vocabulary 300 --output bytes/tokenizer.json > /dev/null
+"$heed" tokenizer encode --tokenizer bytes latin.txt > encoded.txt
+"$heed" tokenizer decode --tokenizer bytes encoded.txt | cmp -s - latin.txt || fail "bytes that are no UTF-8 do not come back"
+printf '[UNK]\ncat\n##s\n' > vocab.txt
+expect "BERT's vocab.txt" "cat ##s" "$("$heed" tokenizer encode --tokenizer vocab.txt <(echo Cats))"
+expect "its folder" "1 2" "$("$heed" tokenizer encode --ids --tokenizer . <(echo Cats))"
+expect_error "latin.txt:1] is not UTF-8" "$heed" tokenizer train latin.txt --kind token
 expect_error "\"x\" is no id" "$heed" tokenizer decode --tokenizer char.tokenizer --ids <(echo x)
 expect_error "no-such-file" "$heed" tokenizer encode --tokenizer no-such-file text.txt
 

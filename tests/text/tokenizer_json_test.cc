@@ -342,6 +342,10 @@ TEST(TokenizerFolder, AsHuggingFaceHasIt) {
   make("gpt2");
   folder.write("gpt2/vocab.json", gpt2_json()["model"]["vocab"].dump());
   EXPECT_FALSE(has_tokenizer(folder / "gpt2"));
+  EXPECT_EQ(error_of([&] { load_tokenizer(folder / "gpt2/vocab.json"); }),
+            fmt::format("[{}] this lists the pieces of GPT-2's kind of tokenizer; name it "
+                        "vocab.json, with its merges.txt beside it",
+                        (folder / "gpt2/vocab.json").string()));
   folder.write("gpt2/merges.txt", "#version: 0.2\nh e\nl l\nĠ he\n");
   EXPECT_EQ(load("gpt2")->encode("hello"), (Ids{256, 257, 78}));
   EXPECT_EQ(load_tokenizer(folder / "gpt2/vocab.json")->kind(), "byte_bpe");
@@ -350,9 +354,15 @@ TEST(TokenizerFolder, AsHuggingFaceHasIt) {
 TEST(TokenizerFolder, FilesUnderOtherNames) {
   const TemporaryFolder folder;
   EXPECT_EQ(load_tokenizer(folder.write("my.json", gpt2_json().dump()))->kind(), "byte_bpe");
-  EXPECT_EQ(load_tokenizer(folder.write("vocab.txt", "a\nb\n"))->kind(), "word");
+  EXPECT_EQ(load_tokenizer(folder.write("vocab.txt", "a\nb\n"))->kind(), "token");
+  const auto bert = load_tokenizer(folder.write("bert-vocab.txt", "[UNK]\nhell\n##o\nHell\n"));
+  EXPECT_EQ(bert->kind(), "wordpiece");
+  EXPECT_EQ(bert->encode("Hello"), (Ids{1, 2}));
+  folder.write("tokenizer_config.json", R"({"do_lower_case": false})");
+  EXPECT_EQ(load_tokenizer(folder / "bert-vocab.txt")->encode("Hello"), (Ids{3, 2}));
   const auto words = train_tokenizer({"a b"}, {.kind = "word", .vocabulary = 10});
   EXPECT_EQ(load_tokenizer(folder.write("your.json", words->serialize()))->kind(), "word");
+  EXPECT_EQ(load_tokenizer(folder.write("vocab.json", words->serialize()))->kind(), "word");
 }
 
 }  // namespace

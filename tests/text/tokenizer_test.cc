@@ -62,15 +62,16 @@ std::filesystem::path botchan() {
 
 TEST(Tokenizer, EveryKindTrainsSavesAndLoads) {
   const Folder folder;
-  for (const char* kind : {"unigram", "bpe", "word", "char"}) {
+  for (const std::string& kind : tokenizer_kinds()) {
     SCOPED_TRACE(kind);
-    const auto tokenizer = train_tokenizer(kCorpus, {.kind = kind, .vocabulary = 100});
+    const int32_t most = kind == "byte_bpe" ? 300 : 100;
+    const auto tokenizer = train_tokenizer(kCorpus, {.kind = kind, .vocabulary = most});
     const std::filesystem::path file = folder / std::string(tokenizer->file_name()).c_str();
     write_file(file, tokenizer->serialize());
     const auto loaded = load_tokenizer(file);
     EXPECT_EQ(loaded->kind(), kind);
     EXPECT_EQ(loaded->size(), tokenizer->size());
-    EXPECT_LE(loaded->size(), 100);
+    EXPECT_LE(loaded->size(), most);
     EXPECT_EQ(loaded->serialize(), tokenizer->serialize());
     for (const std::string& line : kCorpus) {
       EXPECT_EQ(loaded->encode(line), tokenizer->encode(line));
@@ -85,7 +86,7 @@ TEST(Tokenizer, EveryKindTrainsSavesAndLoads) {
 }
 
 TEST(Tokenizer, TrainedOnesHaveTheSameSpecialIds) {
-  for (const char* kind : {"unigram", "bpe", "word", "char"}) {
+  for (const char* kind : {"unigram", "bpe", "word", "char", "token"}) {
     const auto tokenizer = train_tokenizer(kCorpus, {.kind = kind, .vocabulary = 100});
     const SpecialIds& special = tokenizer->special();
     EXPECT_EQ(special.pad, 0) << kind;
@@ -101,9 +102,63 @@ TEST(Tokenizer, TrainedOnesHaveTheSameSpecialIds) {
   }
 }
 
+TEST(Tokenizer, SpecialIdsOfGpt2AndBert) {
+  const auto bytes = train_tokenizer(kCorpus, {.kind = "byte_bpe", .vocabulary = 300});
+  EXPECT_EQ(bytes->size(), 300);
+  EXPECT_EQ(bytes->special().start, 299);
+  EXPECT_EQ(bytes->special().end, 299);
+  EXPECT_EQ(bytes->special().pad, -1);
+  EXPECT_EQ(bytes->special().unk, -1);
+  EXPECT_EQ(bytes->piece(299), "<|endoftext|>");
+  const auto pieces = train_tokenizer(kCorpus, {.kind = "wordpiece", .vocabulary = 100});
+  EXPECT_EQ(pieces->special().pad, 0);
+  EXPECT_EQ(pieces->special().unk, 1);
+  EXPECT_EQ(pieces->special().start, 2);
+  EXPECT_EQ(pieces->special().end, 3);
+  EXPECT_EQ(pieces->piece(4), "[MASK]");
+}
+
+// Line ends are bytes as others; lines without them do not grow together.
+TEST(Tokenizer, ByteBpeLearnsFromLineEnds) {
+  const auto merged = [](const std::vector<std::string>& lines) {
+    const auto tokenizer = train_tokenizer(lines, {.kind = "byte_bpe", .vocabulary = 1000});
+    std::vector<std::string> pieces;
+    for (int32_t id = 256; id + 1 < tokenizer->size(); ++id) {
+      pieces.push_back(tokenizer->piece(id));
+    }
+    return pieces;
+  };
+  EXPECT_EQ(merged({"a\n", "\n", "\n", "b\n", "\n", "\n", "c"}), std::vector<std::string>{"ĊĊ"});
+  EXPECT_EQ(merged({"a", "b", "a", "b"}), std::vector<std::string>{});
+  EXPECT_EQ(merged({"ab", "ab"}), std::vector<std::string>{"ab"});
+}
+
+TEST(Tokenizer, ByteBpeGivesAnyBytesBack) {
+  const auto tokenizer = train_tokenizer({"Stra\xDF"
+                                          "e Stra\xDF"
+                                          "e\n"},
+                                         {.kind = "byte_bpe", .vocabulary = 300});
+  EXPECT_GT(tokenizer->size(), 257);
+  for (const char* text : {"Stra\xDF"
+                           "e",
+                           "\xFF\xFE", "a\xC3", "\xE2\x82z \n\n", "😀"}) {
+    EXPECT_EQ(round_trip(*tokenizer, text), text);
+  }
+}
+
+TEST(Tokenizer, WordPieceFoldsCaseIfAsked) {
+  const auto folded = [](bool lower_case) {
+    const auto tokenizer = train_tokenizer(
+        kCorpus, {.kind = "wordpiece", .vocabulary = 200, .lower_case = lower_case});
+    return round_trip(*tokenizer, "Ein Hund läuft");
+  };
+  EXPECT_EQ(folded(false), "Ein Hund läuft");
+  EXPECT_EQ(folded(true), "ein hund lauft");
+}
+
 TEST(Tokenizer, TrainingTwiceGivesTheSameBytes) {
-  for (const char* kind : {"unigram", "bpe", "word", "char"}) {
-    const TokenizerTraining options{.kind = kind, .vocabulary = 90};
+  for (const std::string& kind : tokenizer_kinds()) {
+    const TokenizerTraining options{.kind = kind, .vocabulary = kind == "byte_bpe" ? 300 : 90};
     EXPECT_EQ(train_tokenizer(kCorpus, options)->serialize(),
               train_tokenizer(kCorpus, options)->serialize())
         << kind;
@@ -139,7 +194,7 @@ TEST(Tokenizer, AnyBytesHaveIds) {
                                           std::string(3, '\0'),
                                           "<s></s><unk>",
                                           std::string(10000, 'x')};
-  for (const char* kind : {"unigram", "bpe", "word", "char"}) {
+  for (const char* kind : {"unigram", "bpe", "word", "char", "token"}) {
     const auto tokenizer = train_tokenizer(kCorpus, {.kind = kind, .vocabulary = 80});
     for (const std::string& text : texts) {
       const std::vector<int32_t> ids = tokenizer->encode(text);
@@ -178,9 +233,17 @@ TEST(Tokenizer, TrainingSaysWhatIsWrong) {
   EXPECT_NE(train(kCorpus, {.vocabulary = 10}).find("take a larger vocabulary"), std::string::npos);
   EXPECT_NE(train(kCorpus, {.kind = "bpe", .vocabulary = 10}).find("take a larger vocabulary"),
             std::string::npos);
-  EXPECT_EQ(train(kCorpus, {.kind = "bep"}),
-            "[tokenizer] kind is \"bep\", expected unigram, bpe, word or char; the nearest is "
-            "\"bpe\"");
+  EXPECT_EQ(
+      train(kCorpus, {.kind = "bep"}),
+      "[tokenizer] kind is \"bep\", expected one of: unigram, bpe, byte_bpe, wordpiece, word, "
+      "char, token; the nearest is \"bpe\"");
+  EXPECT_NE(train(kCorpus, {.kind = "tokens"}).find("the nearest is \"token\""), std::string::npos);
+  EXPECT_EQ(train(kCorpus, {.kind = "byte_bpe", .vocabulary = 100}),
+            "[tokenizer] vocabulary is 100, expected at least 257: bytes and \"<|endoftext|>\"");
+  for (const char* kind : {"byte_bpe", "token"}) {
+    EXPECT_EQ(train(kCorpus, {.kind = kind, .lower_case = true}),
+              fmt::format("[tokenizer] lower_case is true, but {} takes text as it is", kind));
+  }
   EXPECT_EQ(train(kCorpus, {.vocabulary = 4}), "[tokenizer] vocabulary is 4, expected more than 4");
   EXPECT_EQ(train(kCorpus, {.character_coverage = 0.5F}),
             "[tokenizer] character_coverage is 0.5, expected 0.98 to 1");

@@ -233,6 +233,33 @@ TEST(Vocabulary, IdsOutOfRangeAreErrors) {
   EXPECT_EQ(words->find("nothing"), std::nullopt);
 }
 
+// Lines of the Penn Treebank, which has "<unk>" for rare words.
+TEST(TokenVocabulary, TakesTokensAsTheyStand) {
+  const std::vector<std::string> lines = {" mr. <unk> is chairman of <unk> n.v. ",
+                                          " the <unk> 's N N\n", " it is n't </s> N"};
+  const auto tokens = trained("token", lines);
+  EXPECT_EQ(tokens->kind(), "token");
+  EXPECT_EQ(tokens->size(), 4 + 10);
+  EXPECT_EQ(tokens->piece(4), "N");
+  EXPECT_EQ(tokens->piece(5), "is");
+  EXPECT_EQ(tokens->piece(6), "'s");
+  EXPECT_EQ(tokens->encode("<unk>"), std::vector<int32_t>{3});
+  EXPECT_EQ(tokens->encode("N </s> N"), (std::vector<int32_t>{4, 3, 4}));
+  EXPECT_EQ(tokens->encode(" N \n is\nN\n"), (std::vector<int32_t>{4, 5, 4}));
+  EXPECT_EQ(round_trip(*tokens, " mr. <unk> is n't N \n"), "mr. <unk> is n't N");
+  EXPECT_EQ(tokens->find("<unk>"), 3);
+  const auto loaded = Vocabulary::from_json(tokens->serialize(), "x");
+  EXPECT_EQ(loaded->kind(), "token");
+  EXPECT_EQ(loaded->serialize(), tokens->serialize());
+
+  const auto few = trained("token", lines, {.vocabulary = 6});
+  EXPECT_EQ(few->size(), 6);
+  EXPECT_EQ(few->encode("N is it"), (std::vector<int32_t>{4, 5, 3}));
+  EXPECT_EQ(trained("token", lines, {.least_count = 2})->size(), 6);
+  EXPECT_EQ(error_of([] { trained("token", {"<unk> <unk>"}); }),
+            "[tokenizer] 1 lines hold no token that occurs at least 1 times");
+}
+
 TEST(TokenList, KnowsSpecialTokensByName) {
   const auto list = Vocabulary::from_lines({"<blank>", "<s>", "</s>", "a", "b,c"}, "x");
   EXPECT_EQ(list->special().pad, 0);
