@@ -1,4 +1,6 @@
 // `heed classify`, `heed fill`, `heed match`: what encoders of texts are asked.
+#include "decode/classify.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,7 +9,6 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "data/lines.h"
-#include "decode/classify.h"
 
 namespace heed::cli {
 namespace {
@@ -143,7 +144,8 @@ void add_match(CLI::App& app) {
       app.add_subcommand("match", "Find the entries of a list that are nearest to a question");
   command->add_option("FILE", arguments->file, "questions, one a line (default: standard input)");
   command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--entries", arguments->entries, "text file with an entry a line")->required();
+  command->add_option("--entries", arguments->entries, "text file with an entry a line")
+      ->required();
   command->add_option("--top", arguments->k, "entries for each question")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

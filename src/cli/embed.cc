@@ -1,11 +1,12 @@
 // `heed embed`: lines in, vectors out.
+#include "decode/embed.h"
+
 #include <fmt/core.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
 #include "data/lines.h"
-#include "decode/embed.h"
 
 namespace heed::cli {
 namespace {
@@ -32,8 +33,8 @@ void print_json(const std::vector<float>& vector) {
 
 // NumPy's format, version 1.0: f32 [rows, columns].
 std::string npy_header(size_t rows, size_t columns) {
-  std::string text = fmt::format(
-      "{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+  std::string text =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
   constexpr size_t kBefore = 10;  // magic, version, length of the header
   while ((kBefore + text.size() + 1) % 64 != 0) {
     text += ' ';
@@ -81,8 +82,8 @@ class Output {
 };
 
 Pooling pooling_of(const std::string& name) {
-  return name == "cls" ? Pooling::first
-         : name == "max" ? Pooling::max
+  return name == "cls"      ? Pooling::first
+         : name == "max"    ? Pooling::max
          : name == "pooler" ? Pooling::summary
                             : Pooling::mean;
 }
@@ -90,8 +91,8 @@ Pooling pooling_of(const std::string& name) {
 void run(EmbedArguments& arguments) {
   arguments.options.pooling = pooling_of(arguments.pooling);
   Output output(arguments.output);
-  const auto model = load_as<TextEncoder>(
-      arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const auto model = load_as<TextEncoder>(arguments.model,
+                                          arguments.precision == "bf16" ? DType::bf16 : DType::f32);
   LineReader lines(arguments.file);
   std::vector<std::string> pool;
   for (std::string line; lines.next(line);) {
@@ -119,7 +120,8 @@ void add_embed(CLI::App& app) {
   command->add_option("--output", arguments->output, "a .npy file instead of JSON lines");
   command->add_option("--max-length", arguments->options.longest, "tokens of a text that are read")
       ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+  command
+      ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command->add_option("--precision", arguments->precision, "of the products")

@@ -68,14 +68,17 @@ void add_eval(CLI::App& app) {
       app.add_subcommand("eval", "Measure a language model: loss, perplexity, bits per character");
   command->add_option("FILES", arguments->files, "text, plain or gzip")->required();
   command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--length", arguments->options.length,
-                      "tokens looked at together (default: all that the model can)")
+  command
+      ->add_option("--length", arguments->options.length,
+                   "tokens looked at together (default: all that the model can)")
       ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--stride", arguments->options.stride,
-                      "how far a window moves on; smaller gives every token more to look back at "
-                      "(default: the length)")
+  command
+      ->add_option("--stride", arguments->options.stride,
+                   "how far a window moves on; smaller gives every token more to look back at "
+                   "(default: the length)")
       ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+  command
+      ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
   command->add_option("--precision", arguments->precision, "of the products")

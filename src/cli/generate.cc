@@ -1,11 +1,12 @@
 // `heed generate`: text that goes on where a prompt ends, as it is made.
+#include "decode/generate.h"
+
 #include <fmt/core.h>
 
 #include "base/error.h"
 #include "cli/command.h"
 #include "data/lines.h"
 #include "data/token_windows.h"
-#include "decode/generate.h"
 
 namespace heed::cli {
 namespace {
@@ -28,9 +29,10 @@ const char* name_of(GenerateEnd end) {
 
 void warn_of_forgotten(const Generated& result, int64_t context, const std::string& which) {
   if (result.forgotten > 0) {
-    fmt::print(stderr,
-               "heed: {}the model looks at {} tokens at most; the first {} were dropped on the way\n",
-               which, context, result.forgotten);
+    fmt::print(
+        stderr,
+        "heed: {}the model looks at {} tokens at most; the first {} were dropped on the way\n",
+        which, context, result.forgotten);
   }
 }
 
@@ -80,8 +82,8 @@ void generate_lines(const LoadedLanguageModel& model, const GenerateArguments& a
   };
   for (std::string line; lines.next(line);) {
     for (int64_t sample = 0; sample < arguments.n; ++sample) {
-      requests.push_back({encode_prompt(*model.tokenizers.target, line),
-                          static_cast<uint64_t>(sample)});
+      requests.push_back(
+          {encode_prompt(*model.tokenizers.target, line), static_cast<uint64_t>(sample)});
       texts.push_back(line);
     }
     if (static_cast<int64_t>(requests.size()) >= arguments.batch * arguments.n) {
@@ -103,8 +105,7 @@ void run(const GenerateArguments& arguments) {
     return;
   }
   generate_one(*model, arguments,
-               arguments.prompt_file.empty() ? arguments.prompt
-                                             : read_text(arguments.prompt_file));
+               arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file));
 }
 
 void add_sampling(CLI::App& command, GenerateOptions& options) {
@@ -139,7 +140,8 @@ void add_generate(CLI::App& app) {
   command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
   command->add_option("--prompt", arguments->prompt, "text to go on from");
   command->add_option("--prompt-file", arguments->prompt_file, "file that is the prompt; -: stdin");
-  command->add_option("--prompts", arguments->prompts, "file with a prompt a line: JSONL comes out");
+  command->add_option("--prompts", arguments->prompts,
+                      "file with a prompt a line: JSONL comes out");
   command->add_option("--n", arguments->n, "answers to each prompt")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();

@@ -123,8 +123,8 @@ LabelledTexts read_table(const std::vector<std::string>& files, const TableColum
   check(!table.rows.empty(), "[table] {} has no row with a text and a label",
         files.empty() ? "nothing" : files.front());
   if (skipped > 0) {
-    table.skipped = fmt::format("skipped {} rows without text or label, the first is {}", skipped,
-                                first);
+    table.skipped =
+        fmt::format("skipped {} rows without text or label, the first is {}", skipped, first);
   }
   return table;
 }

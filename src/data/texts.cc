@@ -45,8 +45,8 @@ EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
                        std::optional<std::vector<int32_t>> second, int64_t longest) {
   const SpecialIds& special = tokenizer.special();
   if (longest > 0) {
-    const int64_t around = (special.start >= 0 ? 1 : 0) +
-                           (special.end >= 0 ? 1 : 0) * (second ? 2 : 1);
+    const int64_t around =
+        (special.start >= 0 ? 1 : 0) + (special.end >= 0 ? 1 : 0) * (second ? 2 : 1);
     truncate(first, second ? &*second : nullptr,
              static_cast<size_t>(std::max<int64_t>(0, longest - around)));
   }
@@ -142,8 +142,8 @@ void TextEpochs::plan(int64_t epoch) {
                    [&](int64_t a, int64_t b) { return length(a) < length(b); });
   batches_.clear();
   for (const int64_t index : order) {
-    const bool fits = !batches_.empty() && (std::ssize(batches_.back()) + 1) * length(index) <=
-                                               options_.batch_tokens;
+    const bool fits = !batches_.empty() &&
+                      (std::ssize(batches_.back()) + 1) * length(index) <= options_.batch_tokens;
     if (!fits) {
       batches_.emplace_back();
     }
@@ -158,8 +158,7 @@ HostTexts TextEpochs::next(DataState& state) {
         "[texts] shall continue with batch {}, but an epoch has only {}; have the files or the "
         "options changed?",
         state.batch, epoch_batches());
-  HostTexts batch =
-      pad_texts(texts_, batches_[static_cast<size_t>(state.batch)], options_.pad);
+  HostTexts batch = pad_texts(texts_, batches_[static_cast<size_t>(state.batch)], options_.pad);
   state = state.batch + 1 < epoch_batches()
               ? DataState{.epoch = state.epoch, .batch = state.batch + 1}
               : DataState{.epoch = state.epoch + 1};

@@ -43,7 +43,8 @@ std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t b
                                    int32_t pad);
 
 // Batches for training, epoch after epoch: shuffled, then sorted by length so that little is
-// padding, cut, and the batches shuffled. A pure function of (seed, epoch); every epoch has as many.
+// padding, cut, and the batches shuffled. A pure function of (seed, epoch); every epoch has as
+// many.
 class TextEpochs {
  public:
   struct Options {

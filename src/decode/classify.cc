@@ -10,7 +10,8 @@
 namespace heed {
 namespace {
 
-std::vector<EncodedText> encode_all(const LoadedEncoder& model, std::span<const ClassifyText> texts) {
+std::vector<EncodedText> encode_all(const LoadedEncoder& model,
+                                    std::span<const ClassifyText> texts) {
   const Tokenizer& tokenizer = *model.tokenizers.source;
   std::vector<EncodedText> encoded;
   for (const ClassifyText& text : texts) {
@@ -67,10 +68,9 @@ std::vector<std::vector<FilledWord>> fill_masks(const LoadedEncoder& model, cons
   }
   check(!places.empty(), "[fill] the text has no [MASK]: {}", text);
   const auto count = static_cast<int64_t>(places.size());
-  const Tensor logits = heads
-                            ->words(model.model->hidden(to_tensors(host)),
-                                    Tensor::from_ints(places, {count}))
-                            .to(DType::f32);  // [N,V]
+  const Tensor logits =
+      heads->words(model.model->hidden(to_tensors(host)), Tensor::from_ints(places, {count}))
+          .to(DType::f32);  // [N,V]
   const auto width = static_cast<size_t>(logits.dim(1));
   const auto known = static_cast<size_t>(tokenizer.size());
   std::vector<std::vector<FilledWord>> filled;

@@ -75,16 +75,16 @@ std::vector<std::vector<float>> embed(const LoadedEncoder& model,
                                       const EmbedOptions& options) {
   const Tokenizer& tokenizer = *model.tokenizers.source;
   const int64_t most = model.model->longest();
-  const int64_t longest = options.longest > 0 && (most == 0 || options.longest < most)
-                              ? options.longest
-                              : most;
+  const int64_t longest =
+      options.longest > 0 && (most == 0 || options.longest < most) ? options.longest : most;
   std::vector<EncodedText> encoded;
   encoded.reserve(texts.size());
   for (const std::string& text : texts) {
     encoded.push_back(encode_text(tokenizer, text, longest));
   }
   std::vector<std::vector<float>> vectors(texts.size());
-  for (const HostTexts& host : batch_texts(encoded, options.batch_tokens, tokenizer.special().pad)) {
+  for (const HostTexts& host :
+       batch_texts(encoded, options.batch_tokens, tokenizer.special().pad)) {
     const std::vector<float> values =
         pool(*model.model, to_tensors(host), options.pooling).to(DType::f32).to_vector();
     const size_t width = values.size() / static_cast<size_t>(host.rows);

@@ -20,7 +20,7 @@ struct Row {
 class Generation {
  public:
   Generation(const LoadedLanguageModel& model, std::span<const GenerateRequest> requests,
-        const GenerateOptions& options, const TextCallback& said)
+             const GenerateOptions& options, const TextCallback& said)
       : model_(*model.model),
         tokenizer_(*model.tokenizers.target),
         requests_(requests),
@@ -29,8 +29,10 @@ class Generation {
         results_(requests.size()) {
     for (size_t i = 0; i < requests.size(); ++i) {
       const std::vector<int32_t>& prompt = requests[i].prompt;
-      check(!prompt.empty(), "[generate] prompt {} is empty, and the tokenizer has no END to start "
-                             "with", i + 1);
+      check(!prompt.empty(),
+            "[generate] prompt {} is empty, and the tokenizer has no END to start "
+            "with",
+            i + 1);
       rows_.push_back({i, prompt, prompt.size(), 0, TextStream(tokenizer_, options.stop)});
       rows_.back().stream.begin(prompt);
     }
@@ -50,11 +52,10 @@ class Generation {
  private:
   // Logits after the last token of every row, [R,V].
   Tensor next_logits() {
-    const bool full = model_.context() > 0 &&
-                      std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-                        return std::ssize(row.ids) - static_cast<int64_t>(row.shown) >
-                               model_.context();
-                      });
+    const bool full =
+        model_.context() > 0 && std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
+          return std::ssize(row.ids) - static_cast<int64_t>(row.shown) > model_.context();
+        });
     if (state_ == nullptr || full) {
       return show_all();
     }
@@ -119,8 +120,7 @@ class Generation {
   bool add_token(Row& row, std::span<const float> logits) {
     const uint64_t number = row.ids.size() - row.prompt;
     const RandomStream random{options_.seed, requests_[row.request].sample};
-    const int32_t id =
-        draw(candidates(logits, row.ids, options_.sampling), random.uniform(number));
+    const int32_t id = draw(candidates(logits, row.ids, options_.sampling), random.uniform(number));
     if (id == tokenizer_.special().end && !options_.ignore_end) {
       finish(row, GenerateEnd::end_token);
       return false;

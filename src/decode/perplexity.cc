@@ -47,7 +47,8 @@ Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_
   const int64_t context = model.context() > 0 ? model.context() : kAnyContext;
   const int64_t length = options.length > 0 ? std::min(options.length, context) : context;
   const int64_t stride = options.stride > 0 ? options.stride : length;
-  check(stride <= length, "[eval] a stride of {} skips tokens, expected at most {}", stride, length);
+  check(stride <= length, "[eval] a stride of {} skips tokens, expected at most {}", stride,
+        length);
   const int64_t inputs = std::ssize(tokens) - 1;  // that have a next
   const int64_t rows = std::max<int64_t>(1, options.batch_tokens / length);
   Perplexity found;

@@ -22,7 +22,8 @@ void penalise(std::vector<float>& logits, std::span<const int32_t> seen, float p
   }
 }
 
-// The tokens that top-k and min-p leave, with their logits in the place of probabilities, best first.
+// The tokens that top-k and min-p leave, with their logits in the place of probabilities, best
+// first.
 std::vector<Candidate> best_logits(std::span<const float> logits, const SamplingOptions& options) {
   std::vector<Candidate> all;
   all.reserve(logits.size());

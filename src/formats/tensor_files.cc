@@ -46,7 +46,8 @@ TensorFiles::TensorFiles(const fs::path& path) : path_(path) {
     open_shards(path_);
   } else {
     const std::optional<fs::path> file = only_file(path);
-    check(file.has_value(), "[model folder] {} has neither {} nor {}", path.string(), kFile, kIndex);
+    check(file.has_value(), "[model folder] {} has neither {} nor {}", path.string(), kFile,
+          kIndex);
     path_ = *file;
     open(path_);
   }
@@ -77,8 +78,8 @@ void TensorFiles::open_shards(const fs::path& index) {
   }
   for (const std::string& name : names) {
     // A name with a path could reach any file of the machine.
-    check(fs::path(name).filename() == name, "[model folder] {} names {}, expected a file beside it",
-          index.string(), name);
+    check(fs::path(name).filename() == name,
+          "[model folder] {} names {}, expected a file beside it", index.string(), name);
     open(index.parent_path() / name);
   }
   for (const auto& item : json["weight_map"].items()) {

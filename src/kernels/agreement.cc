@@ -19,9 +19,7 @@ struct Logarithms {  // of the two distributions, and what they differ by
   FloatVec x_lse, y_lse;
   FloatVec p(FloatVec x) const { return exp(hn::Sub(x, x_lse)); }
   FloatVec q(FloatVec y) const { return exp(hn::Sub(y, y_lse)); }
-  FloatVec d(FloatVec x, FloatVec y) const {
-    return hn::Sub(hn::Sub(x, x_lse), hn::Sub(y, y_lse));
-  }
+  FloatVec d(FloatVec x, FloatVec y) const { return hn::Sub(hn::Sub(x, x_lse), hn::Sub(y, y_lse)); }
 };
 
 template <typename T>
@@ -90,9 +88,8 @@ HWY_INLINE void backward_row(const kernels::AgreementBackward& args, int64_t own
   };
   if (args.accumulate) {
     map(
-        n, dx,
-        [&](FloatVec xs, FloatVec ys, FloatVec old) { return hn::Add(old, slope(xs, ys)); }, x, y,
-        dx);
+        n, dx, [&](FloatVec xs, FloatVec ys, FloatVec old) { return hn::Add(old, slope(xs, ys)); },
+        x, y, dx);
   } else {
     map(n, dx, slope, x, y);
   }

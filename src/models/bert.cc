@@ -66,8 +66,8 @@ Tensor Bert::embed(const TextBatch& batch) const {
     places[i] = static_cast<int32_t>(static_cast<int64_t>(i) % length);
   }
   const Tensor positions = Tensor::from_ints(places, batch.tokens.shape());  // [B,T]
-  const Tensor types = batch.types.defined() ? batch.types
-                                             : Tensor::zeros(batch.tokens.shape(), DType::i32);
+  const Tensor types =
+      batch.types.defined() ? batch.types : Tensor::zeros(batch.tokens.shape(), DType::i32);
   const Tensor x = add(add(tokens_(batch.tokens), types_(types)), positions_(positions));
   return dropout(embedding_norm_(x), config_.dropout);  // [B,T,C]
 }
@@ -78,9 +78,9 @@ Tensor Bert::hidden(const TextBatch& batch, std::vector<LayerAttention>* maps) c
   Residual stream{embed(batch), Tensor()};  // [B,T,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
     Tensor weights;
-    stream = layers_[i](std::move(stream),
-                        {.self = {.lengths = batch.lengths, .weights = maps != nullptr},
-                         .self_weights = &weights});
+    stream = layers_[i](
+        std::move(stream),
+        {.self = {.lengths = batch.lengths, .weights = maps != nullptr}, .self_weights = &weights});
     if (maps != nullptr) {
       maps->push_back({"encoder", static_cast<int64_t>(i), weights});
     }
@@ -94,8 +94,9 @@ Tensor Bert::summary(const Tensor& hidden, const TextBatch& /*batch*/) const {
 }
 
 Tensor Bert::classes(const TextBatch& batch) const {
-  check(classes_.has_value(), "[bert] this model has no head for classes: train one with a "
-                              "recipe of task \"classify\"");
+  check(classes_.has_value(),
+        "[bert] this model has no head for classes: train one with a "
+        "recipe of task \"classify\"");
   return (*classes_)(dropout(summary(hidden(batch), batch), config_.head_dropout));  // [B,K]
 }
 

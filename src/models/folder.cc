@@ -78,11 +78,11 @@ class StoredParameters {
   // What is stored of heads may be left alone.
   StoredParameters(const fs::path& path, const ParameterStore& store, const std::string& kind,
                    bool without_heads = false)
-      : files_(path), names_(kind, has_prefix(kind, [&](std::string_view prefix) {
-                               return std::any_of(
-                                   files_.entries().begin(), files_.entries().end(),
-                                   [&](const auto* e) { return e->name.starts_with(prefix); });
-                             })) {
+      : files_(path),
+        names_(kind, has_prefix(kind, [&](std::string_view prefix) {
+                 return std::any_of(files_.entries().begin(), files_.entries().end(),
+                                    [&](const auto* e) { return e->name.starts_with(prefix); });
+               })) {
     const TensorEntry* unwanted = extra(store, without_heads);
     check(unwanted == nullptr, "[model folder] {}: tensor {} belongs to no parameter of this model",
           files_.path().string(), unwanted != nullptr ? unwanted->name : "");
@@ -251,8 +251,8 @@ void load_folder(const fs::path& folder, DType compute, LoadedFolder& loaded) {
   check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
   loaded.config = load_config(folder);
   loaded.tokenizers = load_tokenizers(folder);
-  check(has_tensors(folder), "[model folder] {} has no model.safetensors; is the training not done?",
-        folder.string());
+  check(has_tensors(folder),
+        "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
   const Json& model = loaded.config.model;
   loaded.any = make_model(loaded.store.root(), model);
   const auto check_size = [&](const char* side, const Tokenizer& tokenizer, int64_t vocabulary) {

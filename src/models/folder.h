@@ -32,8 +32,8 @@ bool has_tokenizers(const std::filesystem::path& folder);
 
 // What config.json says. GPT-2 and BERT have Hugging Face's, the others Heed's own.
 struct FolderConfig {
-  Json model = Json::object();  // resolved: see models/registry.h
-  bool source_end = true;       // sources are shown with END behind them
+  Json model = Json::object();           // resolved: see models/registry.h
+  bool source_end = true;                // sources are shown with END behind them
   std::vector<std::string> labels = {};  // names of the classes, of a model with a head for them
   bool score = false;                    // the head gives one number instead of classes
 };
@@ -65,18 +65,17 @@ std::unique_ptr<Loaded<Interface>> load_as(const std::filesystem::path& folder, 
   return loaded;
 }
 using LoadedModel = Loaded<Seq2SeqModel>;
-inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder,
-                                               DType compute) {
+inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder, DType compute) {
   return load_as<Seq2SeqModel>(folder, compute);
 }
 
 // All parameters, as f32 and under the names that files of the model's kind have.
 void save_parameters(const std::filesystem::path& file, const ParameterStore& store,
                      const Json& model);
-// Into the master of a store for training. Every tensor must belong to a parameter of its shape, and
-// every parameter must be there. With `may_lack` the other model may have had other heads: those are
-// left alone, and a parameter of which may_lack(name) is true keeps its first values if it is not
-// there, and is returned.
+// Into the master of a store for training. Every tensor must belong to a parameter of its shape,
+// and every parameter must be there. With `may_lack` the other model may have had other heads:
+// those are left alone, and a parameter of which may_lack(name) is true keeps its first values if
+// it is not there, and is returned.
 std::vector<std::string> load_parameters(
     const std::filesystem::path& path, ParameterStore& store, const Json& model,
     const std::function<bool(std::string_view)>& may_lack = {});

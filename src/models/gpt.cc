@@ -75,21 +75,20 @@ Tensor Gpt::embed(const Tensor& tokens, const GptState* state) const {
       places.push_back(static_cast<int32_t>(past + i));
     }
   }
-  const Tensor positions = Tensor::from_ints(places, tokens.shape());                 // [B,T]
-  return dropout(add(tokens_(tokens), positions_(positions)), config_.embedding_dropout);  // [B,T,C]
+  const Tensor positions = Tensor::from_ints(places, tokens.shape());  // [B,T]
+  return dropout(add(tokens_(tokens), positions_(positions)),
+                 config_.embedding_dropout);  // [B,T,C]
 }
 
-Tensor Gpt::hidden(const Tensor& tokens, GptState* state,
-                   std::vector<LayerAttention>* maps) const {
+Tensor Gpt::hidden(const Tensor& tokens, GptState* state, std::vector<LayerAttention>* maps) const {
   check(tokens.rank() == 2 && tokens.size() > 0, "[gpt] tokens is {}, expected [B,T]",
         tokens.shape());
   Residual stream{embed(tokens, state), Tensor()};  // [B,T,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
     Tensor weights;
-    stream = layers_[i](std::move(stream),
-                        {.self = {.causal = true, .weights = maps != nullptr},
-                         .cache = state == nullptr ? nullptr : &state->caches[i],
-                         .self_weights = &weights});
+    stream = layers_[i](std::move(stream), {.self = {.causal = true, .weights = maps != nullptr},
+                                            .cache = state == nullptr ? nullptr : &state->caches[i],
+                                            .self_weights = &weights});
     if (maps != nullptr) {
       maps->push_back({"decoder", static_cast<int64_t>(i), weights});
     }

@@ -54,7 +54,7 @@ std::string prefix_of(std::string_view kind) {
 }
 
 std::span<const Rule> rules_of(std::string_view kind) {
-  return kind == "gpt2" ? std::span<const Rule>(kGptRules)
+  return kind == "gpt2"   ? std::span<const Rule>(kGptRules)
          : kind == "bert" ? std::span<const Rule>(kBertRules)
                           : std::span<const Rule>();
 }
@@ -112,8 +112,8 @@ bool StoredNames::ignored(std::string_view tensor) const {
            tensor == "lm_head.weight";
   }
   return kind_ == "bert" &&
-         (tensor.ends_with("embeddings.position_ids") || tensor == "cls.predictions.decoder.weight" ||
-          tensor == "cls.predictions.decoder.bias");
+         (tensor.ends_with("embeddings.position_ids") ||
+          tensor == "cls.predictions.decoder.weight" || tensor == "cls.predictions.decoder.bias");
 }
 
 bool StoredNames::head(std::string_view tensor) const {

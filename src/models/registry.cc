@@ -45,12 +45,11 @@ Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> p
             config::read(config, fields, where, "model");
             return config::write(config);
           },
-      .make =
-          [](const Scope& s, const Json& fields) -> std::unique_ptr<Model> {
-            Config config;
-            config::read(config, fields, "model");
-            return std::make_unique<Made>(s, config);
-          },
+      .make = [](const Scope& s, const Json& fields) -> std::unique_ptr<Model> {
+        Config config;
+        config::read(config, fields, "model");
+        return std::make_unique<Made>(s, config);
+      },
       .fields =
           [] {
             std::vector<config::FieldHelp> fields;

@@ -66,7 +66,8 @@ struct TransformerConfig {
     v("output_bias", output_bias, "the output projection has a bias");
     v("residual", residual, "false trains without residual connections");
     v("timing_every_layer", timing_every_layer, "add the timing signal in front of every layer");
-    v("activation", activation, "of the feed-forward layer", {.choices = {"relu", "gelu", "gelu_tanh"}});
+    v("activation", activation, "of the feed-forward layer",
+      {.choices = {"relu", "gelu", "gelu_tanh"}});
     v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
   }
 };

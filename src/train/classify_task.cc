@@ -43,7 +43,7 @@ double metric_of(const std::string& name, std::span<const double> predicted,
   }
   const std::vector<int32_t> p(predicted.begin(), predicted.end());
   const std::vector<int32_t> t(truth.begin(), truth.end());
-  return name == "f1" ? f1(p, t, classes)
+  return name == "f1"         ? f1(p, t, classes)
          : name == "matthews" ? matthews(p, t, classes)
                               : accuracy(p, t);
 }
@@ -173,8 +173,8 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
   const auto begin = std::chrono::steady_clock::now();
   std::vector<double> predicted(examples.labels.size());
   double loss = 0.0;
-  for (const HostTexts& host : batch_texts(examples.texts, recipe_.data.batch_tokens,
-                                           tokenizers_.source->special().pad)) {
+  for (const HostTexts& host :
+       batch_texts(examples.texts, recipe_.data.batch_tokens, tokenizers_.source->special().pad)) {
     std::vector<double> labels;
     for (const int64_t index : host.indices) {
       labels.push_back(examples.labels[static_cast<size_t>(index)]);
@@ -196,10 +196,10 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
   score.value = metric_of(score.metric, predicted, examples.labels,
                           static_cast<int32_t>(config_.labels.size()));
   const size_t example = static_cast<size_t>(step) % predicted.size();
-  score.example = fmt::format(
-      "{} -> {}", examples.shown[example],
-      config_.score ? fmt::format("{:.2f}", predicted[example])
-                    : config_.labels[static_cast<size_t>(predicted[example])]);
+  score.example =
+      fmt::format("{} -> {}", examples.shown[example],
+                  config_.score ? fmt::format("{:.2f}", predicted[example])
+                                : config_.labels[static_cast<size_t>(predicted[example])]);
   score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }

@@ -41,14 +41,13 @@ void LanguageTask::begin(const DataState& state) {
   if (!recipe_.data.valid_text.empty()) {
     held_out_ = read_tokens(source({recipe_.data.valid_text}));
   } else {
-    const auto kept = static_cast<size_t>(static_cast<double>(tokens.size()) *
-                                          (1.0 - recipe_.data.valid_share));
+    const auto kept =
+        static_cast<size_t>(static_cast<double>(tokens.size()) * (1.0 - recipe_.data.valid_share));
     held_out_.assign(tokens.begin() + static_cast<int64_t>(kept), tokens.end());
     tokens.resize(kept);
   }
-  windows_.emplace(std::move(tokens), WindowOptions{.length = length_,
-                                                    .rows = rows(),
-                                                    .seed = recipe_.train.seed});
+  windows_.emplace(std::move(tokens),
+                   WindowOptions{.length = length_, .rows = rows(), .seed = recipe_.train.seed});
   state_ = state;
 }
 

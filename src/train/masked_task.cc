@@ -74,8 +74,7 @@ bool MaskedTask::fresh(std::string_view parameter) const {
 }
 
 // Each line; with next_sentence each line and the one after it, or in half of the cases another.
-MaskedTask::Sentences MaskedTask::make_texts(
-    const std::vector<std::vector<int32_t>>& lines) const {
+MaskedTask::Sentences MaskedTask::make_texts(const std::vector<std::vector<int32_t>>& lines) const {
   const RandomStream random{recipe_.train.seed, stream_of("second texts")};
   Sentences made;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -123,8 +122,8 @@ std::unique_ptr<MaskedTask::MaskedBatch> MaskedTask::mask(HostTexts texts,
 }
 
 void MaskedTask::begin(const DataState& state) {
-  const auto held = static_cast<size_t>(static_cast<double>(lines_.size()) *
-                                        recipe_.data.valid_share);
+  const auto held =
+      static_cast<size_t>(static_cast<double>(lines_.size()) * recipe_.data.valid_share);
   const std::vector<std::vector<int32_t>> last(lines_.end() - static_cast<int64_t>(held),
                                                lines_.end());
   lines_.resize(lines_.size() - held);
@@ -136,10 +135,10 @@ void MaskedTask::begin(const DataState& state) {
   }
   Sentences sentences = make_texts(lines_);
   follows_ = std::move(sentences.follows);
-  epochs_.emplace(std::move(sentences.texts),
-                  TextEpochs::Options{.batch_tokens = recipe_.data.batch_tokens,
-                                      .seed = recipe_.train.seed,
-                                      .pad = pad});
+  epochs_.emplace(
+      std::move(sentences.texts),
+      TextEpochs::Options{
+          .batch_tokens = recipe_.data.batch_tokens, .seed = recipe_.train.seed, .pad = pad});
   state_ = state;
 }
 

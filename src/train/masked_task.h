@@ -27,10 +27,10 @@ class MaskedTask : public Task {
  private:
   // What is hidden in a batch of texts.
   struct MaskedBatch : TaskBatch {
-    HostTexts texts;                // with masks
-    std::vector<int32_t> places;    // b * T + t
-    std::vector<int32_t> words;     // that stood there
-    std::vector<int32_t> follows;   // [B] 0: the second text follows; 1: it does not
+    HostTexts texts;               // with masks
+    std::vector<int32_t> places;   // b * T + t
+    std::vector<int32_t> words;    // that stood there
+    std::vector<int32_t> follows;  // [B] 0: the second text follows; 1: it does not
   };
   // A text, or two, and whether they belong together.
   struct Sentences {

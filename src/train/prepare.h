@@ -29,8 +29,8 @@ Tokenizers prepare_text_tokenizer(const Recipe& recipe, const std::filesystem::p
 // What a language model's tokenizer is made from.
 std::vector<std::string> sample_text(const Recipe& recipe);
 
-// The model that the recipe asks for; of one that the training begins with, everything but dropout is
-// as it was.
+// The model that the recipe asks for; of one that the training begins with, everything but dropout
+// is as it was.
 Json model_to_train(const Recipe& recipe);
 
 // The model's configuration with the vocabularies of the tokenizers where it says 0, or an Error

@@ -112,7 +112,8 @@ std::string expand(std::string path, const fs::path& base) {
 
 void expand_paths(Recipe& recipe, const fs::path& base) {
   DataConfig& data = recipe.data;
-  for (std::vector<std::string>* list : {&data.source, &data.target, &data.tsv, &data.text, &data.table}) {
+  for (std::vector<std::string>* list :
+       {&data.source, &data.target, &data.tsv, &data.text, &data.table}) {
     for (std::string& path : *list) {
       path = expand(path, base);
     }

@@ -204,7 +204,8 @@ struct Recipe {
   // Everything but the model, which has fields of its kind.
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("task", task, "what is learned", {.choices = {"translate", "language", "masked", "classify", "similarity"}});
+    v("task", task, "what is learned",
+      {.choices = {"translate", "language", "masked", "classify", "similarity"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

@@ -37,9 +37,9 @@ float score_of(const std::string& label, const std::string& where) {
 // Rows of length 1: x [B,C].
 Tensor unit_rows(const Tensor& x) {
   constexpr float kTiny = 1e-12F;
-  const Tensor squares = sum(square(x), 1, true);                   // [B,1]
-  const Tensor inverse = rsqrt(add_scalar(squares, kTiny));         // [B,1]
-  return mul(x, expand(inverse, x.shape()));                        // [B,C]
+  const Tensor squares = sum(square(x), 1, true);            // [B,1]
+  const Tensor inverse = rsqrt(add_scalar(squares, kTiny));  // [B,1]
+  return mul(x, expand(inverse, x.shape()));                 // [B,C]
 }
 
 Pooling pooling_of(const std::string& name) {
@@ -186,7 +186,8 @@ Score SimilarityTask::judge(const TextEncoder& model, const Pairs& pairs) const 
   if (by_score()) {
     const std::vector<double> truth(pairs.scores.begin(), pairs.scores.end());
     score.metric = recipe_.validation.metric == "pearson" ? "pearson" : "spearman";
-    score.value = score.metric == "pearson" ? pearson(predicted, truth) : spearman(predicted, truth);
+    score.value =
+        score.metric == "pearson" ? pearson(predicted, truth) : spearman(predicted, truth);
   }
   score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;

@@ -39,8 +39,8 @@ class SimilarityTask : public Task {
   Pairs encode(const std::vector<LabelledText>& rows, const std::string& where) const;
   std::unique_ptr<PairsBatch> pick(const Pairs& pairs, std::span<const int64_t> indices) const;
   bool by_score() const { return recipe_.similarity.loss == "cosine"; }
-  Tensor loss_of(const TextEncoder& model, const PairsBatch& batch, std::vector<float>* cosines)
-      const;
+  Tensor loss_of(const TextEncoder& model, const PairsBatch& batch,
+                 std::vector<float>* cosines) const;
   Score judge(const TextEncoder& model, const Pairs& pairs) const;
 
   Recipe recipe_;

@@ -1,10 +1,10 @@
 #include "train/trainer.h"
 
+#include <fmt/ranges.h>
+
 #include <chrono>
 #include <cmath>
 #include <fstream>
-
-#include <fmt/ranges.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -52,12 +52,12 @@ Trainer::~Trainer() = default;
 void Trainer::prepare_parameters() {
   store_.allocate(recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32, recipe_.train.seed);
   if (!recipe_.train.from.empty()) {
-    const std::vector<std::string> fresh = load_parameters(
-        recipe_.train.from, store_, task_->config().model,
-        [&](std::string_view name) { return task_->fresh(name); });
+    const std::vector<std::string> fresh =
+        load_parameters(recipe_.train.from, store_, task_->config().model,
+                        [&](std::string_view name) { return task_->fresh(name); });
     if (!fresh.empty()) {
-      observer_.noted(fmt::format("begins with {}; new: {}", recipe_.train.from,
-                                  fmt::join(fresh, ", ")));
+      observer_.noted(
+          fmt::format("begins with {}; new: {}", recipe_.train.from, fmt::join(fresh, ", ")));
     }
   }
   optimizer_ = make_optimizer(store_, recipe_.optimizer);
@@ -305,9 +305,8 @@ void Trainer::validate() {
 }
 
 bool Trainer::is_best(const Score& score) {
-  const double value = recipe_.validation.best_by == "score" && !score.metric.empty()
-                           ? score.value
-                           : -score.loss;
+  const double value =
+      recipe_.validation.best_by == "score" && !score.metric.empty() ? score.value : -score.loss;
   if (!std::isfinite(value) || (state_.best_step >= 0 && value <= state_.best)) {
     ++state_.worse_in_row;
     return false;
@@ -327,7 +326,8 @@ void Trainer::save() {
   prune_checkpoints(folder_, std::max(recipe_.checkpoint.keep, recipe_.train.average),
                     recipe_.checkpoint.every);
   if (!task_->validates()) {
-    with_ema([&] { save_parameters(folder_ / "model.safetensors", store_, task_->config().model); });
+    with_ema(
+        [&] { save_parameters(folder_ / "model.safetensors", store_, task_->config().model); });
   }
 }
 

@@ -4,7 +4,8 @@
 // so far: the folder is a model folder), log.jsonl, and the last checkpoints. All that happens in
 // a run follows from the recipe; a run that is killed and resumed ends with the same bits.
 //
-// Owns the parameters, the task and the optimizer. One thread calls; `stop` may be set from a signal handler.
+// Owns the parameters, the task and the optimizer. One thread calls; `stop` may be set from a
+// signal handler.
 #pragma once
 
 #include <atomic>

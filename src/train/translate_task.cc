@@ -77,12 +77,11 @@ Tensor TranslateTask::full_batch_loss() const {
 
 Score TranslateTask::validate(int64_t step) const {
   const ValidationConfig& config = recipe_.validation;
-  const ValidationScore found =
-      validation_->score(*model_, {.bleu = config.bleu,
-                                   .sentences = config.sentences,
-                                   .decode = {.beam = config.beam,
-                                              .length_penalty = config.length_penalty},
-                                   .batch_tokens = recipe_.data.batch_tokens});
+  const ValidationScore found = validation_->score(
+      *model_, {.bleu = config.bleu,
+                .sentences = config.sentences,
+                .decode = {.beam = config.beam, .length_penalty = config.length_penalty},
+                .batch_tokens = recipe_.data.batch_tokens});
   Score score{.loss = found.loss, .seconds = found.seconds};
   if (found.bleu >= 0.0) {
     score.metric = "bleu";
