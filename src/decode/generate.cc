@@ -60,6 +60,7 @@ class Generation {
       return show_all();
     }
     std::vector<int32_t> last;
+    last.reserve(rows_.size());
     for (const Row& row : rows_) {
       last.push_back(row.ids.back());
     }

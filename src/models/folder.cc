@@ -34,6 +34,7 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string
 // Of one of the `parts` that a parameter is stored as.
 std::vector<int64_t> stored_shape(const ParameterEntry& entry, size_t parts, bool transposed) {
   std::vector<int64_t> shape;
+  shape.reserve(static_cast<size_t>(entry.shape.rank()));
   for (int axis = 0; axis < entry.shape.rank(); ++axis) {
     shape.push_back(entry.shape[axis]);
   }

@@ -99,7 +99,9 @@ std::vector<StoredPart> StoredNames::parts(std::string_view parameter) const {
     }
     const std::string name = (rule.outside ? "" : prefix_) + with_number(rule.theirs, *number);
     if (name.ends_with('.')) {  // one matrix here, three there
-      return {{name + "query" + suffix}, {name + "key" + suffix}, {name + "value" + suffix}};
+      return {{fmt::format("{}query{}", name, suffix)},
+              {fmt::format("{}key{}", name, suffix)},
+              {fmt::format("{}value{}", name, suffix)}};
     }
     return {{name + suffix, rule.transposed && suffix == ".weight"}};
   }
@@ -183,7 +185,7 @@ class Keys {
 };
 
 std::string activation_from(const Keys& keys, const char* key, const std::string& otherwise) {
-  const std::string name = keys.text(key, otherwise);
+  std::string name = keys.text(key, otherwise);
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") {
     return "gelu_tanh";
   }

@@ -40,7 +40,7 @@ Tensor RnnEncoder::summary(const Tensor& hidden, const TextBatch& batch) const {
     last.push_back(static_cast<int32_t>(row * steps) + batch.lengths.data<int32_t>()[row] - 1);
   }
   const Tensor flat = reshape(hidden, {rows * steps, hidden.dim(2)});
-  const Tensor ends = index_select(flat, 0, Tensor::from_ints(last, {rows}));  // [B,D]
+  Tensor ends = index_select(flat, 0, Tensor::from_ints(last, {rows}));  // [B,D]
   if (!config_.bidirectional) {
     return ends;
   }

@@ -167,7 +167,7 @@ Tensor MaskedTask::word_loss(const MaskedBatch& batch, Tensor* hidden) const {
 Tensor MaskedTask::loss(const TaskBatch& base) const {
   const auto& batch = static_cast<const MaskedBatch&>(base);
   Tensor hidden;
-  const Tensor words = word_loss(batch, &hidden);
+  Tensor words = word_loss(batch, &hidden);
   if (!recipe_.data.next_sentence) {
     return words;
   }

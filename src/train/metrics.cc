@@ -23,7 +23,8 @@ std::vector<double> confusion(std::span<const int32_t> predicted, std::span<cons
   for (size_t i = 0; i < truth.size(); ++i) {
     check(truth[i] >= 0 && truth[i] < classes && predicted[i] >= 0 && predicted[i] < classes,
           "[metrics] class {} for {}, expected 0 to {}", predicted[i], truth[i], classes - 1);
-    ++counts[static_cast<size_t>(truth[i] * classes + predicted[i])];
+    ++counts[static_cast<size_t>(truth[i]) * static_cast<size_t>(classes) +
+             static_cast<size_t>(predicted[i])];
   }
   return counts;
 }
