@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "cli/attention_page.h"
 #include "cli/command.h"
+#include "decode/embed.h"
 #include "decode/translator.h"
 
 namespace heed::cli {
@@ -46,40 +47,84 @@ AttentionMap to_map(const LayerAttention& layer) {
 }
 
 // Target ids: those given, or the model's own translation.
-std::vector<int32_t> target_ids(const LoadedModel& model, const AttentionArguments& arguments,
+std::vector<int32_t> target_ids(const LoadedFolder& model, const Seq2SeqModel& translator,
+                                const AttentionArguments& arguments,
                                 const std::vector<int32_t>& source) {
   if (!arguments.target.empty()) {
     return model.tokenizers.target->encode(arguments.target);
   }
   const std::vector<DecodeRequest> requests{{source}};
-  const auto decoded = decode_batch(*model.model, requests,
+  const auto decoded = decode_batch(translator, requests,
                                     {.beam = arguments.beam,
                                      .special = model.tokenizers.target->special(),
                                      .vocabulary = model.tokenizers.target->size()});
   return decoded.front().front().ids;
 }
 
-AttentionDrawing look(const LoadedModel& model, const AttentionArguments& arguments) {
+using Maps = std::vector<LayerAttention>;
+
+AttentionDrawing look_at(const LoadedFolder& model, const Seq2SeqModel& translator,
+                         const AttentionArguments& arguments, Maps& maps) {
   const std::vector<int32_t> source = model.encode_source(arguments.source);
-  check(source.size() > (model.config.source_end ? 1U : 0U), "[attention] --source is empty");
-  std::vector<int32_t> input = target_ids(model, arguments, source);
+  std::vector<int32_t> input = target_ids(model, translator, arguments, source);
   input.insert(input.begin(), model.tokenizers.target->special().start);
   const auto source_length = static_cast<int64_t>(source.size());
   const auto target_length = static_cast<int64_t>(input.size());
   const std::vector<int32_t> lengths{static_cast<int32_t>(source_length)};
   const std::vector<int32_t> target_lengths{static_cast<int32_t>(target_length)};
   const Tensor target = Tensor::from_ints(input, {1, target_length});
-  std::vector<LayerAttention> maps;
-  model.model->logits({.source = Tensor::from_ints(source, {1, source_length}),
+  translator.logits({.source = Tensor::from_ints(source, {1, source_length}),
                        .source_lengths = Tensor::from_ints(lengths, {1}),
                        .input = target,
                        .target = target,
                        .target_lengths = Tensor::from_ints(target_lengths, {1})},
                       &maps);
-  AttentionDrawing drawing{.title = arguments.source,
-                           .source = pieces(*model.tokenizers.source, source),
-                           .target = pieces(*model.tokenizers.target, input),
-                           .maps = {}};
+  return {.title = arguments.source,
+          .source = pieces(*model.tokenizers.source, source),
+          .target = pieces(*model.tokenizers.target, input),
+          .maps = {}};
+}
+
+AttentionDrawing look_at(const LoadedFolder& model, const LanguageModel& language,
+                         const AttentionArguments& arguments, Maps& maps) {
+  const std::vector<int32_t> ids = model.tokenizers.target->encode(arguments.source);
+  language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}), &maps);
+  return {.title = arguments.source,
+          .source = {},
+          .target = pieces(*model.tokenizers.target, ids),
+          .maps = {}};
+}
+
+// One text, or with --target a pair.
+AttentionDrawing look_at(const LoadedFolder& model, const TextEncoder& encoder,
+                         const AttentionArguments& arguments, Maps& maps) {
+  const Tokenizer& tokenizer = *model.tokenizers.source;
+  std::optional<std::vector<int32_t>> second;
+  if (!arguments.target.empty()) {
+    second = tokenizer.encode(arguments.target);
+  }
+  const std::vector<EncodedText> texts{
+      join_texts(tokenizer, tokenizer.encode(arguments.source), second, encoder.longest())};
+  const int64_t only = 0;
+  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)), &maps);
+  return {.title = arguments.source + (second ? " | " + arguments.target : ""),
+          .source = pieces(tokenizer, texts.front().tokens),
+          .target = {},
+          .maps = {}};
+}
+
+AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& arguments) {
+  check(!model.tokenizers.source->encode(arguments.source).empty(),
+        "[attention] --source is empty");
+  Maps maps;
+  AttentionDrawing drawing;
+  if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(model.any.get())) {
+    drawing = look_at(model, *translator, arguments, maps);
+  } else if (const auto* language = dynamic_cast<const LanguageModel*>(model.any.get())) {
+    drawing = look_at(model, *language, arguments, maps);
+  } else {
+    drawing = look_at(model, model_as<TextEncoder>(*model.any, model.config.model), arguments, maps);
+  }
   for (const LayerAttention& layer : maps) {
     drawing.maps.push_back(to_map(layer));
   }
@@ -88,8 +133,9 @@ AttentionDrawing look(const LoadedModel& model, const AttentionArguments& argume
 }
 
 void attention(const AttentionArguments& arguments) {
-  const auto model = load_model(arguments.model, DType::f32);
-  const AttentionDrawing drawing = look(*model, arguments);
+  LoadedFolder model;
+  load_folder(arguments.model, DType::f32, model);
+  const AttentionDrawing drawing = look(model, arguments);
   AttentionSelection selection;
   if (!arguments.kind.empty()) {
     selection.kind = arguments.kind;
@@ -118,7 +164,7 @@ void add_attention(CLI::App& app) {
   CLI::App* command = app.add_subcommand("attention", "Draw what each layer and head looks at");
   command->add_option("--model", arguments->model, "model folder")->required();
   command->add_option("--source", arguments->source, "text to look at")->required();
-  command->add_option("--target", arguments->target, "its translation (default: the model's own)");
+  command->add_option("--target", arguments->target, "its translation (default: the model's own); for BERT the second text");
   command->add_option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
       ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
   command->add_option("--layer", arguments->layer, "only this layer, from 0");
@@ -128,7 +174,10 @@ void add_attention(CLI::App& app) {
       "Examples:\n"
       "  heed attention --model runs/demo --source 'The animal was tired.' --output look.html\n"
       "  heed attention --model runs/demo --source 'Hello.' --kind cross --layer 2 --head 0 "
-      "--output look.svg");
+      "--output look.svg\n"
+      "  heed attention --model gpt2 --source 'The cat sat on the mat because it' --output gpt.html\n"
+      "  heed attention --model bert-base-uncased --source 'How old are you?' --target 'I am six.' "
+      "--output bert.html");
   command->callback([arguments] { attention(*arguments); });
 }
 

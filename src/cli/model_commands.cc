@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "formats/safetensors.h"
+#include "formats/tensor_files.h"
 #include "models/folder.h"
 #include "models/import_ctranslate2.h"
 #include "train/checkpoint.h"
@@ -21,19 +21,20 @@ void print_tokenizer(const char* role, const Tokenizer& tokenizer) {
 }
 
 void info(const std::string& folder, bool tensors) {
-  const auto model = load_model(folder, DType::f32);
-  const SafetensorsFile file(fs::path(folder) / "model.safetensors");
+  LoadedFolder model;
+  load_folder(folder, DType::f32, model);
+  const TensorFiles files{fs::path(folder)};
   fmt::print("{}: {}, {:.2f} million parameters, {:.1f} MiB\n", folder,
-             model->config.model.value("kind", "?"),
-             static_cast<double>(model->store.count()) / 1e6,
-             static_cast<double>(fs::file_size(file.path())) / (1 << 20));
-  if (model->tokenizers.joint()) {
-    print_tokenizer("joint", *model->tokenizers.source);
+             model.config.model.value("kind", "?"),
+             static_cast<double>(model.store.count()) / 1e6,
+             static_cast<double>(files.bytes()) / (1 << 20));
+  if (model.tokenizers.joint()) {
+    print_tokenizer("joint", *model.tokenizers.source);
   } else {
-    print_tokenizer("source", *model->tokenizers.source);
-    print_tokenizer("target", *model->tokenizers.target);
+    print_tokenizer("source", *model.tokenizers.source);
+    print_tokenizer("target", *model.tokenizers.target);
   }
-  for (const auto& item : model->config.model.items()) {
+  for (const auto& item : model.config.model.items()) {
     fmt::print("  {:<20} {}\n", item.key(), item.value().dump());
   }
   if (const auto checkpoints = list_checkpoints(folder); !checkpoints.empty()) {
@@ -42,8 +43,8 @@ void info(const std::string& folder, bool tensors) {
       fmt::print("  {}\n", checkpoint.string());
     }
   }
-  for (size_t i = 0; tensors && i < file.entries().size(); ++i) {
-    const TensorEntry& entry = file.entries()[i];
+  for (size_t i = 0; tensors && i < files.entries().size(); ++i) {
+    const TensorEntry& entry = *files.entries()[i];
     fmt::print("  {} {} [{}]\n", entry.name, entry.dtype, fmt::join(entry.shape, ","));
   }
 }
