@@ -34,7 +34,7 @@ struct WindowOptions {
 
 class TokenWindows {
  public:
-  // The tokens must outlive it. Shorter texts than a window and one token are an Error.
+  // Shorter texts than a window and one token are an Error.
   TokenWindows(std::vector<int32_t> tokens, const WindowOptions& options);
 
   struct Window {

@@ -1,6 +1,7 @@
 #include "decode/generate.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/error.h"
 #include "decode/text_stream.h"
@@ -13,7 +14,7 @@ struct Row {
   size_t request = 0;
   std::vector<int32_t> ids;  // prompt and what follows
   size_t prompt = 0;
-  size_t shown = 0;  // first of ids that is in the model's state
+  int64_t shown = 0;  // first of ids that is in the model's state
   TextStream stream;
 };
 
@@ -40,8 +41,7 @@ class Generation {
 
   std::vector<Generated> run() {
     for (int64_t said = 0; said < options_.max_tokens && !rows_.empty(); ++said) {
-      const Tensor logits = next_logits();
-      extend(logits.dtype() == DType::f32 ? logits : logits.to(DType::f32));
+      extend(next_logits());
     }
     for (Row& row : rows_) {
       finish(row, GenerateEnd::length);
@@ -50,71 +50,100 @@ class Generation {
   }
 
  private:
-  // Logits after the last token of every row, [R,V].
-  Tensor next_logits() {
-    const bool full =
-        model_.context() > 0 && std::any_of(rows_.begin(), rows_.end(), [&](const Row& row) {
-          return std::ssize(row.ids) - static_cast<int64_t>(row.shown) > model_.context();
-        });
-    if (state_ == nullptr || full) {
-      return show_all();
-    }
-    std::vector<int32_t> last;
-    last.reserve(rows_.size());
-    for (const Row& row : rows_) {
-      last.push_back(row.ids.back());
-    }
-    const auto rows = static_cast<int64_t>(last.size());
-    return model_.step(Tensor::from_ints(last, {rows, 1}), *state_);
+  bool full(const Row& row) const {
+    return model_.context() > 0 && std::ssize(row.ids) - row.shown > model_.context();
   }
 
-  // Begins anew with the end of every row: all that fits at first, and half of the context once it
-  // is full, so that this is rare.
-  Tensor show_all() {
-    const auto context = static_cast<size_t>(model_.context());
-    std::vector<int64_t> lengths;
-    for (Row& row : rows_) {
-      const size_t size = row.ids.size() - row.shown;
-      if (context > 0 && size > context) {
-        row.shown = row.ids.size() - std::max<size_t>(1, state_ == nullptr ? context : context / 2);
+  // Logits after the last token of every row. Rows that the context has become too small for begin
+  // anew behind the others, which go on as they would alone.
+  std::vector<float> next_logits() {
+    std::vector<float> logits;
+    if (state_ == nullptr) {
+      state_ = model_.start();
+      add(logits, show(*state_, rows_, model_.context()));
+      return logits;
+    }
+    std::vector<int64_t> staying;
+    std::vector<int64_t> beginning;
+    for (int64_t r = 0; r < std::ssize(rows_); ++r) {
+      (full(rows_[static_cast<size_t>(r)]) ? beginning : staying).push_back(r);
+    }
+    std::vector<Row> anew = take(beginning);
+    if (!anew.empty()) {
+      keep(staying);
+    }
+    if (!rows_.empty()) {
+      std::vector<int32_t> last;
+      last.reserve(rows_.size());
+      for (const Row& row : rows_) {
+        last.push_back(row.ids.back());
       }
-      lengths.push_back(static_cast<int64_t>(row.ids.size() - row.shown));
+      add(logits, model_.step(Tensor::from_ints(last, {std::ssize(last), 1}), *state_));
+    }
+    if (!anew.empty()) {
+      // With half of the context, so that this is rare.
+      const std::unique_ptr<DecodeState> fresh = model_.start();
+      add(logits, show(*fresh, anew, std::max<int64_t>(1, model_.context() / 2)));
+      model_.join(*state_, *fresh);
+      std::move(anew.begin(), anew.end(), std::back_inserter(rows_));
+    }
+    return logits;
+  }
+
+  // Shows rows to a state that is still empty; of those that do not fit, the last `most` tokens.
+  Tensor show(DecodeState& state, std::vector<Row>& rows, int64_t most) const {
+    std::vector<int64_t> lengths;
+    lengths.reserve(rows.size());
+    for (Row& row : rows) {
+      row.shown = full(row) ? std::ssize(row.ids) - most : row.shown;
+      lengths.push_back(std::ssize(row.ids) - row.shown);
     }
     const int64_t longest = *std::max_element(lengths.begin(), lengths.end());
-    const auto rows = static_cast<int64_t>(rows_.size());
-    std::vector<int32_t> tokens(static_cast<size_t>(rows * longest), 0);
-    for (size_t r = 0; r < rows_.size(); ++r) {
-      std::copy(rows_[r].ids.begin() + static_cast<int64_t>(rows_[r].shown), rows_[r].ids.end(),
+    std::vector<int32_t> tokens(rows.size() * static_cast<size_t>(longest), 0);
+    for (size_t r = 0; r < rows.size(); ++r) {
+      std::copy(rows[r].ids.begin() + rows[r].shown, rows[r].ids.end(),
                 tokens.begin() + static_cast<int64_t>(r) * longest);
     }
-    state_ = model_.start();
     const bool equal = std::all_of(lengths.begin(), lengths.end(),
                                    [&](int64_t length) { return length == longest; });
-    return model_.step(Tensor::from_ints(tokens, {rows, longest}), *state_,
+    return model_.step(Tensor::from_ints(tokens, {std::ssize(rows), longest}), state,
                        equal ? std::span<const int64_t>() : std::span<const int64_t>(lengths));
   }
 
+  static void add(std::vector<float>& all, const Tensor& logits) {
+    const Tensor wide = logits.to(DType::f32);
+    all.insert(all.end(), wide.span<float>().begin(), wide.span<float>().end());
+  }
+
+  std::vector<Row> take(const std::vector<int64_t>& which) {
+    std::vector<Row> taken;
+    taken.reserve(which.size());
+    for (const int64_t r : which) {
+      taken.push_back(std::move(rows_[static_cast<size_t>(r)]));
+    }
+    return taken;
+  }
+
+  // Only the given rows, here and in the model's state.
+  void keep(const std::vector<int64_t>& which) {
+    model_.select(*state_, which);
+    rows_ = take(which);
+  }
+
   // Draws a token for every row; rows that end leave.
-  void extend(const Tensor& logits) {
+  void extend(std::span<const float> logits) {
     // Rounded-up vocabularies have logits of tokens that do not exist.
     const auto known = static_cast<size_t>(tokenizer_.size());
-    const auto width = static_cast<size_t>(logits.dim(1));
+    const size_t width = logits.size() / rows_.size();
     std::vector<int64_t> staying;
     for (size_t r = 0; r < rows_.size(); ++r) {
-      const std::span<const float> own = logits.span<float>().subspan(r * width, known);
-      if (add_token(rows_[r], own)) {
+      if (add_token(rows_[r], logits.subspan(r * width, known))) {
         staying.push_back(static_cast<int64_t>(r));
       }
     }
-    if (staying.size() == rows_.size()) {
-      return;
+    if (staying.size() < rows_.size()) {
+      keep(staying);
     }
-    model_.select(*state_, staying);
-    std::vector<Row> left;
-    for (const int64_t r : staying) {
-      left.push_back(std::move(rows_[static_cast<size_t>(r)]));
-    }
-    rows_ = std::move(left);
   }
 
   // False if the row ends with it.
@@ -146,8 +175,9 @@ class Generation {
     tell(row, row.stream.finish());
     Generated& result = results_[row.request];
     result.ids.assign(row.ids.begin() + static_cast<int64_t>(row.prompt), row.ids.end());
-    result.end = end;
-    result.forgotten = static_cast<int64_t>(row.shown);
+    // What was held back may have a stop text too.
+    result.end = row.stream.stopped() ? GenerateEnd::stop_text : end;
+    result.forgotten = row.shown;
   }
 
   const LanguageModel& model_;

@@ -17,14 +17,15 @@ void penalise(std::vector<float>& logits, std::span<const int32_t> seen, float p
   std::sort(once.begin(), once.end());
   once.erase(std::unique(once.begin(), once.end()), once.end());
   for (const int32_t id : once) {
+    check(id >= 0 && id < std::ssize(logits), "[sampling] token {} was seen, expected 0 to {}", id,
+          std::ssize(logits) - 1);
     float& logit = logits[static_cast<size_t>(id)];
     logit = logit > 0.0F ? logit / penalty : logit * penalty;
   }
 }
 
-// The tokens that top-k and min-p leave, with their logits in the place of probabilities, best
-// first.
-std::vector<Candidate> best_logits(std::span<const float> logits, const SamplingOptions& options) {
+// The tokens with their logits in the place of probabilities.
+std::vector<Candidate> finite_logits(std::span<const float> logits) {
   std::vector<Candidate> all;
   all.reserve(logits.size());
   for (size_t i = 0; i < logits.size(); ++i) {
@@ -33,6 +34,11 @@ std::vector<Candidate> best_logits(std::span<const float> logits, const Sampling
     }
   }
   check(!all.empty(), "[sampling] no logit is finite: the model's weights may be damaged");
+  return all;
+}
+
+// What top-k and min-p leave of them, best first.
+void keep_best(std::vector<Candidate>& all, const SamplingOptions& options) {
   const auto count = static_cast<size_t>(options.top_k);
   if (options.top_k > 0 && count < all.size()) {
     std::nth_element(all.begin(), all.begin() + options.top_k, all.end(), likelier);
@@ -44,7 +50,6 @@ std::vector<Candidate> best_logits(std::span<const float> logits, const Sampling
     std::erase_if(all, [&](const Candidate& c) { return c.probability < least; });
   }
   std::sort(all.begin(), all.end(), likelier);
-  return all;
 }
 
 void normalise(std::vector<Candidate>& candidates) {
@@ -88,11 +93,11 @@ std::vector<Candidate> candidates(std::span<const float> logits, std::span<const
   if (options.repetition_penalty != 1.0F) {
     penalise(changed, seen, options.repetition_penalty);
   }
+  std::vector<Candidate> left = finite_logits(changed);
   if (options.temperature == 0.0F) {
-    const auto best = std::max_element(changed.begin(), changed.end());
-    return {{static_cast<int32_t>(best - changed.begin()), 1.0F}};
+    return {{std::min_element(left.begin(), left.end(), likelier)->id, 1.0F}};
   }
-  std::vector<Candidate> left = best_logits(changed, options);
+  keep_best(left, options);
   const float top = left.front().probability;
   for (Candidate& candidate : left) {
     candidate.probability = std::exp((candidate.probability - top) / options.temperature);
@@ -105,14 +110,17 @@ std::vector<Candidate> candidates(std::span<const float> logits, std::span<const
 }
 
 int32_t draw(std::span<const Candidate> from, double uniform) {
+  check(!from.empty(), "[sampling] there is nothing to draw from");
   double total = 0.0;
+  int32_t last = from.front().id;
   for (const Candidate& candidate : from) {
     total += candidate.probability;
     if (uniform < total) {
       return candidate.id;
     }
+    last = candidate.probability > 0.0F ? candidate.id : last;
   }
-  return from.back().id;  // rounding left the sum below 1
+  return last;  // rounding left the sum below 1
 }
 
 }  // namespace heed

@@ -4,21 +4,38 @@
 #include <utility>
 
 #include "base/error.h"
+#include "text/unicode.h"
 
 namespace heed {
 namespace {
 
-// How many bytes at the end begin a character that is not complete.
-size_t unfinished_bytes(std::string_view text) {
+// Whether the end begins a character that is not complete: as bytes, or as what some tokenizers
+// write for bytes that are no character yet.
+bool unfinished(std::string_view text) {
+  if (text.ends_with("\xEF\xBF\xBD")) {  // U+FFFD
+    return true;
+  }
   for (size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const auto byte = static_cast<unsigned char>(text[text.size() - back]);
     if ((byte & 0xC0U) == 0x80U) {
       continue;  // goes on
     }
     const size_t needed = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
-    return needed > back ? back : 0;
+    return needed > back;
   }
-  return 0;
+  return false;
+}
+
+// Bytes that are no characters become U+FFFD: what reads the stream may want UTF-8.
+std::string repaired(std::string text) {
+  if (valid_utf8(text)) {
+    return text;
+  }
+  std::string result;
+  for (const CodePoint& c : CodePoints(text)) {
+    result += to_utf8(c.value);
+  }
+  return result;
 }
 
 }  // namespace
@@ -48,10 +65,10 @@ std::string TextStream::push(int32_t id) {
   };
   const std::string before = decode(told_);
   const std::string now = decode(ids_.size());
-  if (now.size() <= before.size() || unfinished_bytes(now) > 0) {
+  if (now.size() <= before.size() || unfinished(now)) {
     return "";
   }
-  pending_ += now.substr(before.size());
+  pending_ += repaired(now.substr(before.size()));
   begin_ = told_;
   told_ = ids_.size();
   return release(false);
@@ -64,7 +81,7 @@ std::string TextStream::finish() {
   const std::span all(ids_);
   const std::string before = tokenizer_.decode(all.subspan(begin_, told_ - begin_));
   const std::string now = tokenizer_.decode(all.subspan(begin_));
-  pending_ += now.size() > before.size() ? now.substr(before.size()) : "";
+  pending_ += now.size() > before.size() ? repaired(now.substr(before.size())) : "";
   told_ = ids_.size();
   return release(true);
 }

@@ -65,7 +65,13 @@ void TensorFiles::open(const fs::path& file) {
 }
 
 void TensorFiles::open_shards(const fs::path& index) {
-  const Json json = Json::parse(read_file(index), nullptr, false);
+  // Printing JSON descends into it: no deeper than an index ever is.
+  constexpr int kDepth = 16;
+  const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
+    check(depth <= kDepth, "[model folder] {} is nested more than {} deep", index.string(), kDepth);
+    return true;
+  };
+  const Json json = Json::parse(read_file(index), shallow, false);
   const bool sound = json.is_object() && json.contains("weight_map") &&
                      json["weight_map"].is_object() && !json["weight_map"].empty();
   check(sound, "[model folder] {} has no weight_map that names tensors and their files",

@@ -79,11 +79,7 @@ class StoredParameters {
   // What is stored of heads may be left alone.
   StoredParameters(const fs::path& path, const ParameterStore& store, const std::string& kind,
                    bool without_heads = false)
-      : files_(path),
-        names_(kind, has_prefix(kind, [&](std::string_view prefix) {
-                 return std::any_of(files_.entries().begin(), files_.entries().end(),
-                                    [&](const auto* e) { return e->name.starts_with(prefix); });
-               })) {
+      : files_(path), names_(kind, style_of(kind, files_)) {
     const TensorEntry* unwanted = extra(store, without_heads);
     check(unwanted == nullptr, "[model folder] {}: tensor {} belongs to no parameter of this model",
           files_.path().string(), unwanted != nullptr ? unwanted->name : "");

@@ -112,6 +112,10 @@ Tensor Gpt::step(const Tensor& tokens, DecodeState& base, std::span<const int64_
   check(lengths.empty() || (state.length(0) == 0 && std::ssize(lengths) == tokens.dim(0)),
         "[gpt] {} lengths for {} rows after {} tokens, expected one each at the beginning",
         lengths.size(), tokens.dim(0), state.length(0));
+  for (const int64_t length : lengths) {
+    check(1 <= length && length <= tokens.dim(1), "[gpt] a row has {} tokens, expected 1 to {}",
+          length, tokens.dim(1));
+  }
   const Tensor x = hidden(tokens, &state);  // [R,T,C]
   for (KvCache& cache : state.caches) {
     if (!lengths.empty()) {
@@ -124,6 +128,15 @@ Tensor Gpt::step(const Tensor& tokens, DecodeState& base, std::span<const int64_
 void Gpt::select(DecodeState& base, std::span<const int64_t> rows) const {
   for (KvCache& cache : static_cast<GptState&>(base).caches) {
     cache.select(rows);
+  }
+}
+
+void Gpt::join(DecodeState& base, const DecodeState& more) const {
+  std::vector<KvCache>& caches = static_cast<GptState&>(base).caches;
+  const std::vector<KvCache>& others = static_cast<const GptState&>(more).caches;
+  caches.resize(layers_.size());
+  for (size_t i = 0; i < others.size(); ++i) {
+    caches[i].join(others[i]);
   }
 }
 

@@ -66,6 +66,7 @@ class Gpt : public LanguageModel {
   Tensor step(const Tensor& tokens, DecodeState& state,
               std::span<const int64_t> lengths = {}) const override;
   void select(DecodeState& state, std::span<const int64_t> rows) const override;
+  void join(DecodeState& state, const DecodeState& more) const override;
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t context() const override { return config_.context; }
 

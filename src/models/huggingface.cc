@@ -85,19 +85,34 @@ std::string with_number(std::string_view pattern, const std::string& number) {
 
 }  // namespace
 
-StoredNames::StoredNames(std::string_view kind, bool prefix)
-    : kind_(kind), prefix_(prefix ? prefix_of(kind) : "") {}
+NameStyle style_of(std::string_view kind, const TensorFiles& files) {
+  const std::string prefix = prefix_of(kind);
+  NameStyle style{.prefix = prefix.empty()};
+  for (const TensorEntry* entry : files.entries()) {
+    style.prefix = style.prefix || entry->name.starts_with(prefix);
+    style.gamma_beta =
+        style.gamma_beta || (kind == "bert" && entry->name.ends_with("LayerNorm.gamma"));
+  }
+  return style;
+}
+
+StoredNames::StoredNames(std::string_view kind, const NameStyle& style)
+    : kind_(kind), style_(style) {}
 
 std::vector<StoredPart> StoredNames::parts(std::string_view parameter) const {
   const size_t dot = parameter.rfind('.');
   const std::string_view layer = parameter.substr(0, dot);
-  const std::string suffix(dot == std::string_view::npos ? "" : parameter.substr(dot));
+  std::string suffix(dot == std::string_view::npos ? "" : parameter.substr(dot));
   for (const Rule& rule : rules_of(kind_)) {
     const std::optional<std::string> number = match(rule.ours, layer);
     if (!number) {
       continue;
     }
-    const std::string name = (rule.outside ? "" : prefix_) + with_number(rule.theirs, *number);
+    const std::string name = (rule.outside || !style_.prefix ? "" : prefix_of(kind_)) +
+                             with_number(rule.theirs, *number);
+    if (style_.gamma_beta && name.ends_with("LayerNorm")) {
+      suffix = suffix == ".weight" ? ".gamma" : ".beta";
+    }
     if (name.ends_with('.')) {  // one matrix here, three there
       return {{fmt::format("{}query{}", name, suffix)},
               {fmt::format("{}key{}", name, suffix)},
@@ -121,11 +136,6 @@ bool StoredNames::ignored(std::string_view tensor) const {
 bool StoredNames::head(std::string_view tensor) const {
   return kind_ == "bert" && (tensor.starts_with("cls.") || tensor.starts_with("classifier.") ||
                              tensor.find("pooler.dense.") != std::string_view::npos);
-}
-
-bool has_prefix(std::string_view kind, const std::function<bool(std::string_view)>& any_begins) {
-  const std::string prefix = prefix_of(kind);
-  return prefix.empty() || any_begins(prefix);
 }
 
 bool is_huggingface(const Json& config) {
@@ -173,8 +183,10 @@ class Keys {
     check(!has(key) || config_[key] == value, "[{}] {} is {}, Heed does only {}", where_, key,
           has(key) ? config_[key].dump() : "", value.dump());
   }
-  size_t labels() const {
-    return has("id2label") && config_["id2label"].is_object() ? config_["id2label"].size() : 2;
+  int64_t labels() const {
+    return has("id2label") && config_["id2label"].is_object()
+               ? static_cast<int64_t>(config_["id2label"].size())
+               : number("num_labels", 2);
   }
 
   const std::string& where() const { return where_; }
@@ -223,6 +235,10 @@ Json bert_from(const Keys& keys, const std::function<bool(std::string_view)>& ha
   keys.expect("position_embedding_type", "absolute");
   keys.expect("is_decoder", false);
   keys.expect("add_cross_attention", false);
+  const bool masked_head = has("cls.predictions.bias");
+  if (masked_head) {
+    keys.expect("tie_word_embeddings", true);
+  }
   const double dropout = keys.real("hidden_dropout_prob", 0.1);
   const bool classes = has("classifier.weight");
   return {{"kind", "bert"},
@@ -240,9 +256,9 @@ Json bert_from(const Keys& keys, const std::function<bool(std::string_view)>& ha
           {"epsilon", keys.real("layer_norm_eps", 1e-12)},
           {"deviation", keys.real("initializer_range", 0.02)},
           {"pooler", has("pooler.dense.weight") || has("bert.pooler.dense.weight")},
-          {"masked_head", has("cls.predictions.bias")},
+          {"masked_head", masked_head},
           {"next_head", has("cls.seq_relationship.weight")},
-          {"labels", classes ? static_cast<int64_t>(keys.labels()) : 0}};
+          {"labels", classes ? keys.labels() : 0}};
 }
 
 Json gpt_to(const Json& model) {
@@ -276,22 +292,26 @@ const char* architecture_of(const Json& bert) {
 }
 
 Json bert_to(const Json& model) {
-  return {{"architectures", {architecture_of(model)}},
-          {"model_type", "bert"},
-          {"vocab_size", model.at("vocabulary")},
-          {"max_position_embeddings", model.at("longest")},
-          {"type_vocab_size", model.at("types")},
-          {"hidden_size", model.at("width")},
-          {"num_attention_heads", model.at("heads")},
-          {"num_hidden_layers", model.at("layers")},
-          {"intermediate_size", model.at("hidden")},
-          {"hidden_dropout_prob", model.at("dropout")},
-          {"attention_probs_dropout_prob", model.at("attention_dropout")},
-          {"classifier_dropout", model.at("head_dropout")},
-          {"hidden_act", activation_to(model.at("activation"))},
-          {"layer_norm_eps", model.at("epsilon")},
-          {"initializer_range", model.at("deviation")},
-          {"position_embedding_type", "absolute"}};
+  Json json{{"architectures", {architecture_of(model)}},
+            {"model_type", "bert"},
+            {"vocab_size", model.at("vocabulary")},
+            {"max_position_embeddings", model.at("longest")},
+            {"type_vocab_size", model.at("types")},
+            {"hidden_size", model.at("width")},
+            {"num_attention_heads", model.at("heads")},
+            {"num_hidden_layers", model.at("layers")},
+            {"intermediate_size", model.at("hidden")},
+            {"hidden_dropout_prob", model.at("dropout")},
+            {"attention_probs_dropout_prob", model.at("attention_dropout")},
+            {"classifier_dropout", model.at("head_dropout")},
+            {"hidden_act", activation_to(model.at("activation"))},
+            {"layer_norm_eps", model.at("epsilon")},
+            {"initializer_range", model.at("deviation")},
+            {"position_embedding_type", "absolute"}};
+  if (const int64_t labels = model.at("labels"); labels > 0) {
+    json["num_labels"] = labels;
+  }
+  return json;
 }
 
 }  // namespace

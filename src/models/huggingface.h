@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "formats/tensor_files.h"
 
 namespace heed {
 
@@ -18,11 +19,17 @@ struct StoredPart {
   bool transposed = false;
 };
 
+// Ways in which files of one kind differ.
+struct NameStyle {
+  bool prefix = true;       // names begin with "transformer." or "bert."
+  bool gamma_beta = false;  // instead of a norm's weight and bias: the first BERTs
+};
+NameStyle style_of(std::string_view kind, const TensorFiles& files);
+
 class StoredNames {
  public:
-  // Of a model kind; kinds that Hugging Face does not know keep Heed's own names. Files may leave
-  // the leading "transformer." or "bert." out.
-  explicit StoredNames(std::string_view kind, bool prefix = true);
+  // Of a model kind; kinds that Hugging Face does not know keep Heed's own names.
+  explicit StoredNames(std::string_view kind, const NameStyle& style = {});
 
   std::vector<StoredPart> parts(std::string_view parameter) const;
   // Tensors that carry nothing: masks, copies of tied matrices.
@@ -32,11 +39,8 @@ class StoredNames {
 
  private:
   std::string kind_;
-  std::string prefix_;
+  NameStyle style_;
 };
-
-// Whether the names of a file begin with the kind's prefix.
-bool has_prefix(std::string_view kind, const std::function<bool(std::string_view)>& any_begins);
 
 bool is_huggingface(const Json& config);  // says "model_type"
 // Heed's configuration of the model. Heads are there if `has` says so of their tensors. What Heed

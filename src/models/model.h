@@ -90,6 +90,8 @@ class LanguageModel : public Model {
                       std::span<const int64_t> lengths = {}) const = 0;
   // Row r of the new state continues row rows[r] of the old.
   virtual void select(DecodeState& state, std::span<const int64_t> rows) const = 0;
+  // Rows of another state come behind those of this one; from then on one token at a time.
+  virtual void join(DecodeState& state, const DecodeState& more) const = 0;
 
   virtual int64_t vocabulary() const = 0;
   // Most tokens it can look at, or 0: any number.

@@ -97,6 +97,41 @@ void KvCache::select(std::span<const int64_t> rows) {
   }
 }
 
+void KvCache::join(const KvCache& more) {
+  if (!k.defined() || !more.k.defined()) {
+    *this = k.defined() ? *this : more;
+    return;
+  }
+  check(k.dim(2) == more.k.dim(2) && k.dim(3) == more.k.dim(3) && k.dtype() == more.k.dtype(),
+        "[cache] {} cannot be joined with {}", k, more.k);
+  std::vector<int64_t> all;
+  for (const KvCache* part : {static_cast<const KvCache*>(this), &more}) {
+    for (int64_t row = 0; row < part->k.dim(0); ++row) {
+      all.push_back(part->lengths.empty() ? part->length : part->lengths[static_cast<size_t>(row)]);
+    }
+  }
+  const int64_t rows = k.dim(0);
+  const int64_t capacity = std::max(k.dim(1), more.k.dim(1));
+  const size_t each = static_cast<size_t>(k.dim(2) * k.dim(3)) * size_of(k.dtype());
+  const auto joined = [&](const Tensor& first, const Tensor& second) {
+    Tensor both = Tensor::empty({std::ssize(all), capacity, k.dim(2), k.dim(3)}, k.dtype());
+    for (int64_t row = 0; row < std::ssize(all); ++row) {
+      const Tensor from =
+          row < rows ? first.rows(row, row + 1) : second.rows(row - rows, row - rows + 1);
+      std::memcpy(both.rows(row, row + 1).raw(), from.raw(),
+                  static_cast<size_t>(all[static_cast<size_t>(row)]) * each);
+    }
+    return both;
+  };
+  const Tensor keys = joined(k, more.k);
+  v = joined(v, more.v);
+  k = keys;
+  length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  const bool equal =
+      std::all_of(all.begin(), all.end(), [&](int64_t own) { return own == length; });
+  lengths = equal ? std::vector<int64_t>() : all;
+}
+
 SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
     : config_(config),
       qkv_(s / "qkv", config.width, 3 * config.width, true,
@@ -126,13 +161,16 @@ Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& option
     result = attention_qkv(qkv, complete);
   } else {
     check(options.causal, "[attention] a cache needs causal attention");
+    const bool first = cache->length == 0;
     complete.position = cache->length;
     cache->append(qkv);
     if (!cache->lengths.empty()) {
       const std::vector<int32_t> seen(cache->lengths.begin(), cache->lengths.end());
       complete.lengths = Tensor::from_ints(seen, {batch});
     }
-    result = attention_cached(qkv, cache->k, cache->v, complete);
+    // A sequence that begins is a whole one: however short, it is computed as in a longer batch.
+    result =
+        first ? attention_qkv(qkv, complete) : attention_cached(qkv, cache->k, cache->v, complete);
   }
   if (weights != nullptr) {
     *weights = result.weights;

@@ -20,6 +20,8 @@ struct KvCache {
   void append(const Tensor& qkv);
   // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
   void select(std::span<const int64_t> rows);
+  // The other's rows come behind these.
+  void join(const KvCache& more);
 
  private:
   void reserve(const Tensor& qkv);

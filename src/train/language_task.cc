@@ -15,6 +15,9 @@ namespace heed {
 LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& folder,
                            const Scope& scope)
     : recipe_(recipe) {
+  check(recipe.train.agreement == 0.0F,
+        "[train] train.agreement is {}, which the task language does not have: set it to 0",
+        recipe.train.agreement);
   tokenizers_ = prepare_text_tokenizer(recipe_, folder, sample_text(recipe_));
   config_.model = model_to_train(recipe_);
   if (recipe_.train.from.empty()) {
@@ -46,6 +49,9 @@ void LanguageTask::begin(const DataState& state) {
     held_out_.assign(tokens.begin() + static_cast<int64_t>(kept), tokens.end());
     tokens.resize(kept);
   }
+  const bool wanted = !recipe_.data.valid_text.empty() || recipe_.data.valid_share > 0.0;
+  check(!wanted || held_out_.size() > 1,
+        "[text] {} tokens are held out for validation, expected at least 2", held_out_.size());
   windows_.emplace(std::move(tokens),
                    WindowOptions{.length = length_, .rows = rows(), .seed = recipe_.train.seed});
   state_ = state;
@@ -64,9 +70,10 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
   const Shape shape{std::ssize(window.input) / length_, length_};
-  return sequence_loss(model_->logits(Tensor::from_ints(window.input, shape)),
-                       Tensor::from_ints(window.target, shape),
-                       {.label_smoothing = recipe_.train.label_smoothing});
+  return sequence_loss(
+      model_->logits(Tensor::from_ints(window.input, shape)),
+      Tensor::from_ints(window.target, shape),
+      {.kind = recipe_.train.loss, .label_smoothing = recipe_.train.label_smoothing});
 }
 
 Tensor LanguageTask::full_batch_loss() const {
