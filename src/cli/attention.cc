@@ -74,11 +74,11 @@ AttentionDrawing look_at(const LoadedFolder& model, const Seq2SeqModel& translat
   const std::vector<int32_t> target_lengths{static_cast<int32_t>(target_length)};
   const Tensor target = Tensor::from_ints(input, {1, target_length});
   translator.logits({.source = Tensor::from_ints(source, {1, source_length}),
-                       .source_lengths = Tensor::from_ints(lengths, {1}),
-                       .input = target,
-                       .target = target,
-                       .target_lengths = Tensor::from_ints(target_lengths, {1})},
-                      &maps);
+                     .source_lengths = Tensor::from_ints(lengths, {1}),
+                     .input = target,
+                     .target = target,
+                     .target_lengths = Tensor::from_ints(target_lengths, {1})},
+                    &maps);
   return {.title = arguments.source,
           .source = pieces(*model.tokenizers.source, source),
           .target = pieces(*model.tokenizers.target, input),
@@ -123,7 +123,8 @@ AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& argum
   } else if (const auto* language = dynamic_cast<const LanguageModel*>(model.any.get())) {
     drawing = look_at(model, *language, arguments, maps);
   } else {
-    drawing = look_at(model, model_as<TextEncoder>(*model.any, model.config.model), arguments, maps);
+    drawing =
+        look_at(model, model_as<TextEncoder>(*model.any, model.config.model), arguments, maps);
   }
   for (const LayerAttention& layer : maps) {
     drawing.maps.push_back(to_map(layer));
@@ -164,7 +165,8 @@ void add_attention(CLI::App& app) {
   CLI::App* command = app.add_subcommand("attention", "Draw what each layer and head looks at");
   command->add_option("--model", arguments->model, "model folder")->required();
   command->add_option("--source", arguments->source, "text to look at")->required();
-  command->add_option("--target", arguments->target, "its translation (default: the model's own); for BERT the second text");
+  command->add_option("--target", arguments->target,
+                      "its translation (default: the model's own); for BERT the second text");
   command->add_option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
       ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
   command->add_option("--layer", arguments->layer, "only this layer, from 0");
@@ -175,7 +177,8 @@ void add_attention(CLI::App& app) {
       "  heed attention --model runs/demo --source 'The animal was tired.' --output look.html\n"
       "  heed attention --model runs/demo --source 'Hello.' --kind cross --layer 2 --head 0 "
       "--output look.svg\n"
-      "  heed attention --model gpt2 --source 'The cat sat on the mat because it' --output gpt.html\n"
+      "  heed attention --model gpt2 --source 'The cat sat on the mat because it' --output "
+      "gpt.html\n"
       "  heed attention --model bert-base-uncased --source 'How old are you?' --target 'I am six.' "
       "--output bert.html");
   command->callback([arguments] { attention(*arguments); });

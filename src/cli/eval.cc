@@ -43,6 +43,9 @@ TextSize size_of(const std::vector<std::string>& files) {
 }
 
 void eval(const EvalArguments& arguments) {
+  for (const std::string& file : arguments.files) {
+    check(file != "-", "[eval] the text is read twice, so it must be a file, not standard input");
+  }
   const auto model = load_as<LanguageModel>(
       arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
   const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,

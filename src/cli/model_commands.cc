@@ -25,8 +25,7 @@ void info(const std::string& folder, bool tensors) {
   load_folder(folder, DType::f32, model);
   const TensorFiles files{fs::path(folder)};
   fmt::print("{}: {}, {:.2f} million parameters, {:.1f} MiB\n", folder,
-             model.config.model.value("kind", "?"),
-             static_cast<double>(model.store.count()) / 1e6,
+             model.config.model.value("kind", "?"), static_cast<double>(model.store.count()) / 1e6,
              static_cast<double>(files.bytes()) / (1 << 20));
   if (model.tokenizers.joint()) {
     print_tokenizer("joint", *model.tokenizers.source);

@@ -40,17 +40,19 @@ class Columns {
   bool named() const { return named_; }
 
   void read_names(std::vector<std::string> names, const std::string& file) {
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-    if (names.front().starts_with(kByteOrderMark)) {
-      names.front().erase(0, kByteOrderMark.size());
-    }
     names_ = std::move(names);
     file_ = file;
+    for (const std::string* column : {&wanted_.text, &wanted_.pair, &wanted_.label}) {
+      if (!column->empty()) {
+        place_of(*column);  // is there
+      }
+    }
   }
 
   LabelledText pick(const std::vector<std::string>& cells, const LineReader& lines) const {
     return {pick(wanted_.text, cells, lines), pick(wanted_.pair, cells, lines),
-            pick(wanted_.label, cells, lines)};
+            pick(wanted_.label, cells, lines),
+            fmt::format("{}:{}", lines.name(), lines.line_number())};
   }
 
  private:
@@ -91,6 +93,16 @@ class Columns {
   std::string file_;
 };
 
+// The next line, the first one without a byte order mark.
+bool next_line(LineReader& lines, std::string& line) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  const bool found = lines.next(line);
+  if (found && lines.line_number() == 1 && line.starts_with(kByteOrderMark)) {
+    line.erase(0, kByteOrderMark.size());
+  }
+  return found;
+}
+
 bool blank(const std::string& text) {
   return text.find_first_not_of(" \t\r\n") == std::string::npos;
 }
@@ -106,10 +118,10 @@ LabelledTexts read_table(const std::vector<std::string>& files, const TableColum
     LineReader lines(file);
     std::string line;
     if (picked.named()) {
-      check(lines.next(line), "[{}] is empty, expected a line with the columns' names", file);
+      check(next_line(lines, line), "[{}] is empty, expected a line with the columns' names", file);
       picked.read_names(cells_of(line), file);
     }
-    while (lines.next(line)) {
+    while (next_line(lines, line)) {
       LabelledText row = picked.pick(cells_of(line), lines);
       const bool whole = !blank(row.text) && (columns.pair.empty() || !blank(row.pair)) &&
                          (columns.label.empty() || !blank(row.label));
@@ -117,7 +129,7 @@ LabelledTexts read_table(const std::vector<std::string>& files, const TableColum
         table.rows.push_back(std::move(row));
         continue;
       }
-      first = ++skipped == 1 ? fmt::format("{}:{}", file, lines.line_number()) : first;
+      first = ++skipped == 1 ? row.where : first;
     }
   }
   check(!table.rows.empty(), "[table] {} has no row with a text and a label",

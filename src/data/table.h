@@ -18,6 +18,7 @@ struct LabelledText {
   std::string text;
   std::string pair;
   std::string label;
+  std::string where = {};  // file:line
 };
 
 struct LabelledTexts {

@@ -63,6 +63,10 @@ EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
     text.tokens.push_back(std::max(special.unk, 0));  // a model cannot read nothing
     text.first = 1;
   }
+  if (longest > 0 && std::ssize(text.tokens) > longest) {
+    text.tokens.resize(static_cast<size_t>(longest));
+    text.first = std::min(text.first, longest);
+  }
   return text;
 }
 

@@ -19,7 +19,8 @@ struct EncodedText {
 };
 
 // Ids already cut into words; special tokens that the tokenizer lacks are left out. What is longer
-// than `longest` tokens in all loses its end, of a pair the longer text first. 0: any length.
+// than `longest` tokens in all loses its end, of a pair the longer text first, and at last special
+// tokens. 0: any length.
 EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
                        std::optional<std::vector<int32_t>> second, int64_t longest);
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text, int64_t longest);

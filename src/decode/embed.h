@@ -27,7 +27,8 @@ TextBatch to_tensors(const HostTexts& texts);
 // One vector a text, f32 [B,C]. Padding does not count.
 Tensor pool(const TextEncoder& model, const TextBatch& batch, Pooling pooling);
 
-// One vector for each text, in order; the same whatever else is in the list.
+// One vector for each text, in order; the same whatever else is in the list, of a recurrent encoder
+// up to rounding.
 std::vector<std::vector<float>> embed(const LoadedEncoder& model,
                                       std::span<const std::string> texts,
                                       const EmbedOptions& options);

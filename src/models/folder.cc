@@ -184,11 +184,18 @@ void save_config(const fs::path& folder, const FolderConfig& config) {
 
 namespace {
 
-std::vector<std::string> read_labels(const Json& json, const std::string& where) {
+// A name for each class; without any they are called as Hugging Face calls them.
+std::vector<std::string> read_labels(const Json& json, size_t classes, const std::string& where) {
   std::vector<std::string> labels;
   const Json map = json.value("id2label", Json::object());
   check(map.is_object(), "[{}] id2label is no table of names", where);
-  for (size_t i = 0; i < map.size(); ++i) {
+  check(map.empty() || map.size() == classes, "[{}] id2label names {} classes, the model has {}",
+        where, map.size(), classes);
+  for (size_t i = 0; i < classes; ++i) {
+    if (map.empty()) {
+      labels.push_back(fmt::format("LABEL_{}", i));
+      continue;
+    }
     const auto found = map.find(std::to_string(i));
     check(found != map.end() && found->is_string(), "[{}] id2label has no name for class {}", where,
           i);
@@ -229,9 +236,10 @@ FolderConfig load_config(const fs::path& folder) {
   const Json source_end = json.value("source_end", Json(true));
   check(source_end.is_boolean(), "[model folder] {}: source_end is not true or false", where);
   config.source_end = source_end.get<bool>();
-  if (config.model.value("labels", int64_t{0}) > 0) {
-    config.labels = read_labels(json, where);
-    config.score = json.value("problem_type", Json()) == "regression";
+  if (const auto classes = config.model.value("labels", int64_t{0}); classes > 0) {
+    config.labels = read_labels(json, static_cast<size_t>(classes), where);
+    // One class alone would tell nothing apart.
+    config.score = json.value("problem_type", Json()) == "regression" || classes == 1;
   }
   return config;
 }

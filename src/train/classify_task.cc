@@ -10,6 +10,7 @@
 #include "ops/cast.h"
 #include "ops/cross_entropy.h"
 #include "ops/loss.h"
+#include "text/unicode.h"
 #include "train/metrics.h"
 #include "train/prepare.h"
 
@@ -23,6 +24,7 @@ TableColumns columns_of(const DataConfig& data) {
 std::vector<std::string> class_names(const LabelledTexts& table) {
   std::set<std::string> names;
   for (const LabelledText& row : table.rows) {
+    check(valid_utf8(row.label), "[{}] the label {} is not UTF-8", row.where, row.label);
     names.insert(row.label);
   }
   constexpr size_t kMost = 10000;
@@ -85,22 +87,22 @@ bool ClassifyTask::fresh(std::string_view parameter) const {
   return parameter.starts_with("classes.") || parameter.starts_with("pooler.");
 }
 
-double ClassifyTask::label_of(const std::string& label, const std::string& where) const {
+double ClassifyTask::label_of(const LabelledText& row) const {
+  const std::string& label = row.label;
   if (config_.score) {
     char* end = nullptr;
     const double score = std::strtod(label.c_str(), &end);
     check(end != label.c_str() && *end == '\0' && std::isfinite(score),
-          "[{}] the label {} is no number, but data.score is true", where, label);
+          "[{}] the label {} is no number, but data.score is true", row.where, label);
     return score;
   }
   const auto found = std::find(config_.labels.begin(), config_.labels.end(), label);
   check(found != config_.labels.end(), "[{}] the label {} does not occur in the training data",
-        where, label);
+        row.where, label);
   return static_cast<double>(found - config_.labels.begin());
 }
 
-ClassifyTask::Examples ClassifyTask::encode(const std::vector<LabelledText>& rows,
-                                            const std::string& where) const {
+ClassifyTask::Examples ClassifyTask::encode(const std::vector<LabelledText>& rows) const {
   const Tokenizer& tokenizer = *tokenizers_.source;
   Examples examples;
   for (const LabelledText& row : rows) {
@@ -109,14 +111,14 @@ ClassifyTask::Examples ClassifyTask::encode(const std::vector<LabelledText>& row
       pair = tokenizer.encode(row.pair);
     }
     examples.texts.push_back(join_texts(tokenizer, tokenizer.encode(row.text), pair, longest_));
-    examples.labels.push_back(label_of(row.label, where));
+    examples.labels.push_back(label_of(row));
     examples.shown.push_back(row.text + (row.pair.empty() ? "" : " | " + row.pair));
   }
   return examples;
 }
 
 void ClassifyTask::begin(const DataState& state) {
-  Examples examples = encode(table_.rows, recipe_.data.table.front());
+  Examples examples = encode(table_.rows);
   table_ = {};
   labels_ = std::move(examples.labels);
   epochs_.emplace(std::move(examples.texts),
@@ -124,8 +126,7 @@ void ClassifyTask::begin(const DataState& state) {
                                       .seed = recipe_.train.seed,
                                       .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_.data)).rows,
-                       recipe_.data.valid_table);
+    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_.data)).rows);
   }
   state_ = state;
 }
@@ -212,8 +213,7 @@ std::string ClassifyTask::test(const std::filesystem::path& folder) const {
   }
   const auto loaded = load_as<TextEncoder>(folder, DType::f32);
   const Examples examples =
-      encode(read_table({recipe_.data.test_table}, columns_of(recipe_.data)).rows,
-             recipe_.data.test_table);
+      encode(read_table({recipe_.data.test_table}, columns_of(recipe_.data)).rows);
   const Score score = judge(*loaded->model, examples, 0);
   return fmt::format("test {}: loss {:.4f} {} {:.4f} over {} examples", recipe_.data.test_table,
                      score.loss, score.metric, score.value, examples.labels.size());

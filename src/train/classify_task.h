@@ -37,8 +37,8 @@ class ClassifyTask : public Task {
     std::vector<std::string> shown;  // for an example
   };
 
-  Examples encode(const std::vector<LabelledText>& rows, const std::string& where) const;
-  double label_of(const std::string& label, const std::string& where) const;
+  Examples encode(const std::vector<LabelledText>& rows) const;
+  double label_of(const LabelledText& row) const;
   Tensor loss_of(const Tensor& outputs, std::span<const double> labels) const;
   Score judge(const TextEncoder& model, const Examples& examples, int64_t step) const;
 

@@ -34,6 +34,17 @@ std::vector<std::string> lines_of(const DataConfig& data) {
   return lines;
 }
 
+std::vector<std::vector<int32_t>> encode_lines(const Tokenizer& tokenizer,
+                                               const std::vector<std::string>& lines) {
+  std::vector<std::vector<int32_t>> encoded;
+  for (const std::string& line : lines) {
+    if (std::vector<int32_t> ids = tokenizer.encode(line); !ids.empty()) {
+      encoded.push_back(std::move(ids));
+    }
+  }
+  return encoded;
+}
+
 }  // namespace
 
 MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder,
@@ -46,6 +57,8 @@ MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder
         "[masked] the tokenizer has no [MASK]: take text.kind = \"wordpiece\", or a BERT folder");
   mask_ = *mask;
   config_.model = model_to_train(recipe_);
+  check(config_.model.contains("masked_head"), "[masked] a {} has no head for masked words",
+        config_.model.at("kind").get<std::string>());
   if (recipe_.train.from.empty()) {
     config_.model = with_vocabularies(config_.model, tokenizers_);
   }
@@ -56,14 +69,8 @@ MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder
   any_ = make_model(scope, config_.model);
   encoder_ = &model_as<TextEncoder>(*any_, config_.model);
   heads_ = dynamic_cast<MaskedModel*>(any_.get());
-  check(heads_ != nullptr, "[masked] a {} has no head for masked words",
-        config_.model.at("kind").dump());
   longest_ = std::min(encoder_->longest(), recipe_.data.max_length);
-  for (const std::string& line : lines) {
-    if (std::vector<int32_t> ids = tokenizers_.source->encode(line); !ids.empty()) {
-      lines_.push_back(std::move(ids));
-    }
-  }
+  lines_ = encode_lines(*tokenizers_.source, lines);
   check(lines_.size() > 1, "[masked] there are {} lines to learn from, expected more",
         lines_.size());
 }
@@ -81,9 +88,10 @@ MaskedTask::Sentences MaskedTask::make_texts(const std::vector<std::vector<int32
     std::optional<std::vector<int32_t>> second;
     int32_t follows = 0;
     if (recipe_.data.next_sentence) {
-      follows = random.uniform(2 * i) < 0.5F ? 0 : 1;
-      const size_t other = random.bits(2 * i + 1) % lines.size();
-      second = lines[follows == 0 ? (i + 1) % lines.size() : other];
+      // Nothing follows the last line, and the line that follows is no other one.
+      follows = i + 1 < lines.size() && random.uniform(2 * i) < 0.5F ? 0 : 1;
+      const size_t other = i + 2 + random.bits(2 * i + 1) % std::max<size_t>(1, lines.size() - 1);
+      second = lines[(follows == 0 ? i + 1 : other) % lines.size()];
     }
     made.texts.push_back(join_texts(*tokenizers_.source, lines[i], second, longest_));
     made.follows.push_back(follows);
@@ -121,13 +129,21 @@ std::unique_ptr<MaskedTask::MaskedBatch> MaskedTask::mask(HostTexts texts,
   return batch;
 }
 
-void MaskedTask::begin(const DataState& state) {
+std::vector<std::vector<int32_t>> MaskedTask::take_held_out() {
+  if (const std::string& file = recipe_.data.valid_text; !file.empty()) {
+    std::vector<std::vector<int32_t>> lines = encode_lines(*tokenizers_.source, read_lines(file));
+    check(!lines.empty(), "[masked] {} has no text", file);
+    return lines;
+  }
   const auto held =
       static_cast<size_t>(static_cast<double>(lines_.size()) * recipe_.data.valid_share);
-  const std::vector<std::vector<int32_t>> last(lines_.end() - static_cast<int64_t>(held),
-                                               lines_.end());
+  std::vector<std::vector<int32_t>> last(lines_.end() - static_cast<int64_t>(held), lines_.end());
   lines_.resize(lines_.size() - held);
-  const Sentences valid = make_texts(last);
+  return last;
+}
+
+void MaskedTask::begin(const DataState& state) {
+  const Sentences valid = make_texts(take_held_out());
   const int32_t pad = tokenizers_.source->special().pad;
   for (HostTexts& texts : batch_texts(valid.texts, recipe_.data.batch_tokens, pad)) {
     const uint64_t stream = stream_of(fmt::format("valid mask {}", held_out_.size()));
@@ -152,16 +168,19 @@ std::unique_ptr<TaskBatch> MaskedTask::next() {
 Tensor MaskedTask::word_loss(const MaskedBatch& batch, Tensor* hidden) const {
   const TextBatch tensors = to_tensors(batch.texts);
   *hidden = encoder_->hidden(tensors);  // [B,T,C]
-  // A batch without any mask asks for its first token, which is always [CLS].
+  // Of a batch without any mask the first token is looked at, and ignored: the sum over nothing is
+  // 0, where the mean is not a number.
   std::vector<int32_t> places = batch.places;
   std::vector<int32_t> words = batch.words;
+  CrossEntropyOptions options{.ignore = kIgnore};
   if (places.empty()) {
     places.push_back(0);
     words.push_back(kIgnore);
+    options.reduction = Reduction::sum;
   }
   const auto count = static_cast<int64_t>(places.size());
   return cross_entropy(heads_->words(*hidden, Tensor::from_ints(places, {count})),
-                       Tensor::from_ints(words, {count}), {.ignore = kIgnore});
+                       Tensor::from_ints(words, {count}), options);
 }
 
 Tensor MaskedTask::loss(const TaskBatch& base) const {

@@ -38,6 +38,8 @@ class MaskedTask : public Task {
     std::vector<int32_t> follows;
   };
 
+  // The lines of valid_text, or the last ones of those to learn from.
+  std::vector<std::vector<int32_t>> take_held_out();
   Sentences make_texts(const std::vector<std::vector<int32_t>>& lines) const;
   std::unique_ptr<MaskedBatch> mask(HostTexts texts, const std::vector<int32_t>& follows,
                                     uint64_t stream) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -68,6 +69,12 @@ std::vector<double> ranks(std::span<const double> values) {
   return rank;
 }
 
+// Asked before the mean is taken away: rounding would leave differences that mean nothing.
+bool constant(std::span<const double> values) {
+  return std::all_of(values.begin(), values.end(),
+                     [&](double value) { return value == values.front(); });
+}
+
 }  // namespace
 
 double accuracy(std::span<const int32_t> predicted, std::span<const int32_t> truth) {
@@ -115,6 +122,9 @@ double matthews(std::span<const int32_t> predicted, std::span<const int32_t> tru
 
 double pearson(std::span<const double> predicted, std::span<const double> truth) {
   check_sizes(predicted.size(), truth.size());
+  if (constant(predicted) || constant(truth)) {
+    return 0.0;
+  }
   const auto count = static_cast<double>(truth.size());
   const double mean_p = std::accumulate(predicted.begin(), predicted.end(), 0.0) / count;
   const double mean_t = std::accumulate(truth.begin(), truth.end(), 0.0) / count;
@@ -128,12 +138,16 @@ double pearson(std::span<const double> predicted, std::span<const double> truth)
     squares_p += p * p;
     squares_t += t * t;
   }
-  const double spread = squares_p * squares_t;
-  return spread > 0.0 ? both / std::sqrt(spread) : 0.0;
+  return both / (std::sqrt(squares_p) * std::sqrt(squares_t));
 }
 
 double spearman(std::span<const double> predicted, std::span<const double> truth) {
   check_sizes(predicted.size(), truth.size());
+  const auto unordered = [](double value) { return std::isnan(value); };
+  if (std::any_of(predicted.begin(), predicted.end(), unordered) ||
+      std::any_of(truth.begin(), truth.end(), unordered)) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
   return pearson(ranks(predicted), ranks(truth));
 }
 

@@ -13,6 +13,7 @@ double f1(std::span<const int32_t> predicted, std::span<const int32_t> truth, in
 double matthews(std::span<const int32_t> predicted, std::span<const int32_t> truth,
                 int32_t classes);
 
+// 0 where one side is constant; not a number where one of the numbers is none.
 double pearson(std::span<const double> predicted, std::span<const double> truth);
 double spearman(std::span<const double> predicted, std::span<const double> truth);  // ties share
 

@@ -153,11 +153,22 @@ std::string default_kind(const std::string& task) {
   return task == "translate" ? "transformer" : task == "language" ? "gpt2" : "bert";
 }
 
+// Scores have no classes to count.
+void check_metric(const Recipe& recipe, const std::string& where) {
+  const bool scores =
+      recipe.task == "similarity" || (recipe.task == "classify" && recipe.data.score);
+  const std::string& metric = recipe.validation.metric;
+  check(!scores || metric.empty() || metric == "pearson" || metric == "spearman",
+        "[{}] validation.metric is {}, expected pearson or spearman, which numbers have", where,
+        metric);
+}
+
 void check_whole(const Recipe& recipe, const std::string& where) {
   if (recipe.task == "translate") {
     check_pairs(recipe.data, where);
   } else {
     check_text(recipe, where);
+    check_metric(recipe, where);
   }
   check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
         "[{}] nothing ends the training: set train.steps, train.epochs or train.minutes", where);

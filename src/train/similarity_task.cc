@@ -26,11 +26,12 @@ TableColumns columns_of(const Recipe& recipe) {
           .label = scored ? recipe.data.label_column : ""};
 }
 
-float score_of(const std::string& label, const std::string& where) {
+float score_of(const LabelledText& row) {
+  const std::string& label = row.label;
   char* end = nullptr;
   const float score = std::strtof(label.c_str(), &end);
   check(end != label.c_str() && *end == '\0' && std::isfinite(score),
-        "[{}] the score {} is no number", where, label);
+        "[{}] the score {} is no number", row.where, label);
   return score;
 }
 
@@ -76,19 +77,18 @@ SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path
   longest_ = most > 0 ? std::min(most, recipe_.data.max_length) : recipe_.data.max_length;
 }
 
-SimilarityTask::Pairs SimilarityTask::encode(const std::vector<LabelledText>& rows,
-                                             const std::string& where) const {
+SimilarityTask::Pairs SimilarityTask::encode(const std::vector<LabelledText>& rows) const {
   Pairs pairs;
   for (const LabelledText& row : rows) {
     pairs.first.push_back(encode_text(*tokenizers_.source, row.text, longest_));
     pairs.second.push_back(encode_text(*tokenizers_.source, row.pair, longest_));
-    pairs.scores.push_back(by_score() ? score_of(row.label, where) : 1.0F);
+    pairs.scores.push_back(by_score() ? score_of(row) : 1.0F);
   }
   return pairs;
 }
 
 void SimilarityTask::begin(const DataState& state) {
-  pairs_ = encode(table_.rows, recipe_.data.table.front());
+  pairs_ = encode(table_.rows);
   table_ = {};
   const auto [least, most] = std::minmax_element(pairs_.scores.begin(), pairs_.scores.end());
   if (by_score()) {
@@ -105,8 +105,7 @@ void SimilarityTask::begin(const DataState& state) {
                                                        .seed = recipe_.train.seed,
                                                        .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_)).rows,
-                       recipe_.data.valid_table);
+    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_)).rows);
   }
   state_ = state;
 }
@@ -200,11 +199,12 @@ std::string SimilarityTask::test(const std::filesystem::path& folder) const {
     return "";
   }
   const auto loaded = load_as<TextEncoder>(folder, DType::f32);
-  const Pairs pairs = encode(read_table({recipe_.data.test_table}, columns_of(recipe_)).rows,
-                             recipe_.data.test_table);
+  const Pairs pairs = encode(read_table({recipe_.data.test_table}, columns_of(recipe_)).rows);
   const Score score = judge(*loaded->model, pairs);
-  return fmt::format("test {}: loss {:.4f} {} {:.4f} over {} pairs", recipe_.data.test_table,
-                     score.loss, score.metric, score.value, pairs.scores.size());
+  const std::string metric =
+      score.metric.empty() ? "" : fmt::format(" {} {:.4f}", score.metric, score.value);
+  return fmt::format("test {}: loss {:.4f}{} over {} pairs", recipe_.data.test_table, score.loss,
+                     metric, pairs.scores.size());
 }
 
 }  // namespace heed

@@ -36,7 +36,7 @@ class SimilarityTask : public Task {
     std::vector<float> scores;  // as in the table
   };
 
-  Pairs encode(const std::vector<LabelledText>& rows, const std::string& where) const;
+  Pairs encode(const std::vector<LabelledText>& rows) const;
   std::unique_ptr<PairsBatch> pick(const Pairs& pairs, std::span<const int64_t> indices) const;
   bool by_score() const { return recipe_.similarity.loss == "cosine"; }
   Tensor loss_of(const TextEncoder& model, const PairsBatch& batch,
