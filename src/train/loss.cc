@@ -61,7 +61,7 @@ Tensor prediction_loss(const Tensor& logits, const Tensor& targets, const LossCo
 }  // namespace
 
 Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
-  const Tensor loss = prediction_loss(logits, targets, config);
+  Tensor loss = prediction_loss(logits, targets, config);
   if (config.agreement == 0.0F) {
     return loss;
   }
