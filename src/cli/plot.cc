@@ -30,6 +30,9 @@ constexpr double kNoteStep = 21.0;
 
 // 1250 as "1250", 0.02 as "0.02".
 std::string number(double value) {
+  if (value == 0.0) {
+    return "0";  // also of a negative zero
+  }
   return std::abs(value) < 1000.0 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
