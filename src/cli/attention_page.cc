@@ -120,23 +120,6 @@ std::string page_data(const AttentionDrawing& drawing, const AttentionSelection&
   return safe;
 }
 
-std::string escape_html(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 }  // namespace
 
 void check_attention(const AttentionDrawing& drawing, const AttentionSelection& selection) {
@@ -178,7 +161,7 @@ std::string render_attention_html(const AttentionDrawing& drawing,
   check_attention(drawing, selection);
   // The page is cut at its marks once, so that a text which looks like a mark stays a text.
   const std::array<std::pair<std::string_view, std::string>, 2> fillings{
-      {{"{{title}}", escape_html(printable(drawing.title))},
+      {{"{{title}}", escape_xml(printable(drawing.title))},
        {"{{data}}", page_data(drawing, selection)}}};
   std::string_view rest = embedded::attention_html;
   std::string page;

@@ -17,12 +17,10 @@ constexpr int64_t kBatchTokens = 4096;
 // Lines read ahead: enough to sort by length, not the whole of an endless stream.
 constexpr size_t kPool = 4096;
 
-DType precision_of(const std::string& name) { return name == "bf16" ? DType::bf16 : DType::f32; }
-
 struct ClassifyArguments {
   std::string model;
   std::string file = "-";
-  std::string precision = "f32";
+  DType precision = DType::f32;
   bool probabilities = false;
 };
 
@@ -47,7 +45,7 @@ void print_classes(const LoadedEncoder& model, const ClassifyArguments& argument
 }
 
 void classify_lines(const ClassifyArguments& arguments) {
-  const auto model = load_as<TextEncoder>(arguments.model, precision_of(arguments.precision));
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
   LineReader lines(arguments.file);
   std::vector<ClassifyText> pool;
   const auto flush = [&] {
@@ -95,13 +93,13 @@ struct MatchArguments {
   std::string model;
   std::string entries;
   std::string file = "-";
-  std::string precision = "f32";
+  DType precision = DType::f32;
   int64_t k = 3;
 };
 
 // The nearest entries of a list for each line: cosine of mean-pooled vectors.
 void match_lines(const MatchArguments& arguments) {
-  const auto model = load_as<TextEncoder>(arguments.model, precision_of(arguments.precision));
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
   const EmbedOptions options{.pooling = Pooling::mean, .normalize = true};
   const std::vector<std::string> entries = read_lines(arguments.entries);
   check(!entries.empty(), "[match] {} has no entries", arguments.entries);
@@ -149,9 +147,7 @@ void add_match(CLI::App& app) {
   command->add_option("--top", arguments->k, "entries for each question")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->footer(
       "Prints line, similarity, number of the entry and the entry, nearest first.\n"
       "Example:\n  echo 'how do I get my money back' | heed match --model all-MiniLM-L6-v2 "
@@ -167,9 +163,7 @@ void add_classify(CLI::App& app) {
   command->add_option("FILE", arguments->file,
                       "texts, or pairs with a tab between, one a line (default: standard input)");
   command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->add_flag("--probabilities", arguments->probabilities, "also those of all classes");
   command->footer(
       "Example:\n  echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune");

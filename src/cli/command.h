@@ -4,7 +4,22 @@
 
 #include <CLI/CLI.hpp>
 
+#include "tensor/dtype.h"
+
 namespace heed::cli {
+
+// `--precision f32|bf16`, for commands that run a model.
+inline void add_precision(CLI::App& command, DType& precision) {
+  command
+      .add_option_function<std::string>(
+          "--precision",
+          [&precision](const std::string& name) {
+            precision = name == "bf16" ? DType::bf16 : DType::f32;
+          },
+          "of the products")
+      ->check(CLI::IsMember({"f32", "bf16"}))
+      ->default_str("f32");
+}
 
 void add_bench(CLI::App& app);
 void add_train(CLI::App& app);

@@ -16,7 +16,7 @@ struct EmbedArguments {
   std::string file = "-";
   std::string output;
   std::string pooling = "mean";
-  std::string precision = "f32";
+  DType precision = DType::f32;
   EmbedOptions options;
 };
 
@@ -81,18 +81,10 @@ class Output {
   size_t rows_ = 0;
 };
 
-Pooling pooling_of(const std::string& name) {
-  return name == "cls"      ? Pooling::first
-         : name == "max"    ? Pooling::max
-         : name == "pooler" ? Pooling::summary
-                            : Pooling::mean;
-}
-
 void run(EmbedArguments& arguments) {
   arguments.options.pooling = pooling_of(arguments.pooling);
   Output output(arguments.output);
-  const auto model = load_as<TextEncoder>(arguments.model,
-                                          arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
   LineReader lines(arguments.file);
   std::vector<std::string> pool;
   for (std::string line; lines.next(line);) {
@@ -124,9 +116,7 @@ void add_embed(CLI::App& app) {
       ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->footer(
       "Examples:\n"
       "  echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean --normalize\n"

@@ -16,7 +16,7 @@ namespace {
 struct EvalArguments {
   std::string model;
   std::vector<std::string> files;
-  std::string precision = "f32";
+  DType precision = DType::f32;
   bool line_end = false;
   PerplexityOptions options;
 };
@@ -46,8 +46,7 @@ void eval(const EvalArguments& arguments) {
   for (const std::string& file : arguments.files) {
     check(file != "-", "[eval] the text is read twice, so it must be a file, not standard input");
   }
-  const auto model = load_as<LanguageModel>(
-      arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
   const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
                                                    .tokenizer = model->tokenizers.target,
                                                    .line_end = arguments.line_end});
@@ -84,9 +83,7 @@ void add_eval(CLI::App& app) {
       ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->add_flag("--line-end", arguments->line_end,
                     "an END token behind every line instead of a line end");
   command->footer(

@@ -16,7 +16,7 @@ struct GenerateArguments {
   std::string prompt;
   std::string prompt_file;
   std::string prompts;
-  std::string precision = "f32";
+  DType precision = DType::f32;
   GenerateOptions options;
   int64_t n = 1;
   int64_t batch = 8;
@@ -98,8 +98,7 @@ void run(const GenerateArguments& arguments) {
                     (arguments.prompts.empty() ? 0 : 1);
   check(given <= 1, "[generate] --prompt, --prompt-file and --prompts exclude each other");
   check_sampling(arguments.options.sampling);
-  const auto model = load_as<LanguageModel>(
-      arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
   if (!arguments.prompts.empty()) {
     generate_lines(*model, arguments);
     return;
@@ -148,9 +147,7 @@ void add_generate(CLI::App& app) {
   command->add_option("--batch", arguments->batch, "lines of --prompts worked on together")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->add_flag("--only-new", arguments->only_new, "do not print the prompt");
   add_sampling(*command, arguments->options);
   command->footer(

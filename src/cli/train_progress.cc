@@ -84,7 +84,7 @@ void TrainProgress::validated(const ValidationReport& report) {
   if (!report.score.metric.empty()) {
     text += fmt::format(" {} {:.2f}", title_of(report.score.metric), report.score.value);
   }
-  line(fmt::format("{} in {:.1f} s{}", text, report.score.seconds, report.best ? " (best)" : ""));
+  line(fmt::format("{} in {:.1f} s{}", text, report.seconds, report.best ? " (best)" : ""));
   if (!report.score.example.empty()) {
     line("  " + report.score.example);
   }

@@ -17,7 +17,7 @@ struct TranslateArguments {
   std::string file = "-";
   std::string prefix;
   std::string prefix_file;
-  std::string precision = "f32";
+  DType precision = DType::f32;
   TranslatorOptions options;
   std::vector<std::string> suppress;
   std::string end_token;
@@ -99,8 +99,7 @@ class LineTranslator {
 };
 
 void translate(TranslateArguments& arguments) {
-  const auto model =
-      load_model(arguments.model, arguments.precision == "bf16" ? DType::bf16 : DType::f32);
+  const auto model = load_model(arguments.model, arguments.precision);
   DecodeOptions& decode = arguments.options.decode;
   decode.beam = std::max(decode.beam, decode.n_best);
   for (const std::string& text : arguments.suppress) {
@@ -147,9 +146,7 @@ void add_translate(CLI::App& app) {
   command->add_option("--suppress", arguments->suppress, "text that must not be said")
       ->allow_extra_args(false);
   command->add_option("--end-token", arguments->end_token, "piece that ends a translation");
-  command->add_option("--precision", arguments->precision, "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str();
+  add_precision(*command, arguments->precision);
   command->add_flag("--scores", arguments->scores, "the score and a tab in front of each line");
   command->footer(
       "Examples:\n"

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/error.h"
 #include "ops/cast.h"
 #include "ops/elementwise.h"
 #include "ops/reduce.h"
@@ -45,6 +46,18 @@ void normalize(std::vector<float>& vector) {
 }
 
 }  // namespace
+
+Pooling pooling_of(std::string_view name) {
+  if (name == "cls") {
+    return Pooling::first;
+  }
+  if (name == "max") {
+    return Pooling::max;
+  }
+  check(name == "mean" || name == "pooler",
+        "[embed] pooling is {}, expected mean, cls, max or pooler", name);
+  return name == "mean" ? Pooling::mean : Pooling::summary;
+}
 
 TextBatch to_tensors(const HostTexts& texts) {
   return {.tokens = Tensor::from_ints(texts.tokens, {texts.rows, texts.width}),

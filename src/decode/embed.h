@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "data/texts.h"
@@ -13,6 +14,9 @@ namespace heed {
 using LoadedEncoder = Loaded<TextEncoder>;
 
 enum class Pooling { first, mean, max, summary };  // of the tokens; summary: BERT's pooler
+
+// mean, cls, max or pooler.
+Pooling pooling_of(std::string_view name);
 
 struct EmbedOptions {
   Pooling pooling = Pooling::mean;

@@ -1,7 +1,6 @@
 #include "train/classify_task.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <set>
 
@@ -65,10 +64,7 @@ ClassifyTask::ClassifyTask(const Recipe& recipe, const std::filesystem::path& fo
     }
   }
   tokenizers_ = prepare_text_tokenizer(recipe_, folder, texts);
-  config_.model = model_to_train(recipe_);
-  if (recipe_.train.from.empty()) {
-    config_.model = with_vocabularies(config_.model, tokenizers_);
-  }
+  config_.model = model_to_train(recipe_, tokenizers_);
   config_.score = recipe_.data.score;
   config_.labels = config_.score ? std::vector<std::string>{"score"} : class_names(table_);
   config_.model["labels"] = config_.labels.size();
@@ -171,7 +167,6 @@ Tensor ClassifyTask::full_batch_loss() const {
 }
 
 Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, int64_t step) const {
-  const auto begin = std::chrono::steady_clock::now();
   std::vector<double> predicted(examples.labels.size());
   double loss = 0.0;
   for (const HostTexts& host :
@@ -201,7 +196,6 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
       fmt::format("{} -> {}", examples.shown[example],
                   config_.score ? fmt::format("{:.2f}", predicted[example])
                                 : config_.labels[static_cast<size_t>(predicted[example])]);
-  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }
 

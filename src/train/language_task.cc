@@ -1,7 +1,6 @@
 #include "train/language_task.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
@@ -19,10 +18,7 @@ LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& fo
         "[train] train.agreement is {}, which the task language does not have: set it to 0",
         recipe.train.agreement);
   tokenizers_ = prepare_text_tokenizer(recipe_, folder, sample_text(recipe_));
-  config_.model = model_to_train(recipe_);
-  if (recipe_.train.from.empty()) {
-    config_.model = with_vocabularies(config_.model, tokenizers_);
-  }
+  config_.model = model_to_train(recipe_, tokenizers_);
   any_ = make_model(scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
   length_ = model_->context() > 0 ? std::min(model_->context(), recipe_.data.max_length)
@@ -82,11 +78,9 @@ Tensor LanguageTask::full_batch_loss() const {
 }
 
 Score LanguageTask::validate(int64_t /*step*/) const {
-  const auto begin = std::chrono::steady_clock::now();
   const Perplexity found = measure_perplexity(
       *model_, held_out_, {.length = length_, .batch_tokens = recipe_.data.batch_tokens});
   Score score{.loss = found.loss()};
-  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }
 

@@ -1,7 +1,6 @@
 #include "train/masked_task.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -56,12 +55,9 @@ MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder
   check(mask.has_value(),
         "[masked] the tokenizer has no [MASK]: take text.kind = \"wordpiece\", or a BERT folder");
   mask_ = *mask;
-  config_.model = model_to_train(recipe_);
+  config_.model = model_to_train(recipe_, tokenizers_);
   check(config_.model.contains("masked_head"), "[masked] a {} has no head for masked words",
         config_.model.at("kind").get<std::string>());
-  if (recipe_.train.from.empty()) {
-    config_.model = with_vocabularies(config_.model, tokenizers_);
-  }
   config_.model["masked_head"] = true;
   config_.model["next_head"] = recipe_.data.next_sentence;
   config_.model["pooler"] = config_.model.at("pooler").get<bool>() || recipe_.data.next_sentence;
@@ -210,7 +206,6 @@ Tensor MaskedTask::full_batch_loss() const {
 }
 
 Score MaskedTask::validate(int64_t /*step*/) const {
-  const auto begin = std::chrono::steady_clock::now();
   double total = 0.0;
   double count = 0.0;
   for (const std::unique_ptr<MaskedBatch>& batch : held_out_) {
@@ -220,7 +215,6 @@ Score MaskedTask::validate(int64_t /*step*/) const {
     count += words;
   }
   Score score{.loss = total / std::max(count, 1.0)};
-  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }
 

@@ -37,6 +37,11 @@ std::string first_difference(const Json& a, const Json& b, const std::string& pa
   return "";
 }
 
+// Whose tokenizer is taken; empty: one is made.
+const std::string& given_folder(const Recipe& recipe) {
+  return recipe.train.from.empty() ? recipe.text.folder : recipe.train.from;
+}
+
 TokenizerTraining training_options(const TextConfig& text) {
   return {.kind = text.kind,
           .vocabulary = static_cast<int32_t>(text.vocabulary),
@@ -53,6 +58,21 @@ std::vector<std::string> sample_lines(const std::vector<PairFiles>& files, bool 
     lines.push_back(source ? pair.source : pair.target);
   }
   return lines;
+}
+
+// The model's configuration with the vocabularies of the tokenizers.
+Json with_vocabularies(const Json& model, const Tokenizers& tokenizers) {
+  // Rounded up, so that the output product has whole vectors; the surplus is never said.
+  constexpr int64_t kMultiple = 16;
+  const auto rounded = [](const Tokenizer& tokenizer) {
+    return (tokenizer.size() + kMultiple - 1) / kMultiple * kMultiple;
+  };
+  Json result = model;
+  result["vocabulary"] = rounded(*tokenizers.target);
+  if (result.contains("source_vocabulary")) {
+    result["source_vocabulary"] = tokenizers.joint() ? 0 : rounded(*tokenizers.source);
+  }
+  return result;
 }
 
 }  // namespace
@@ -120,8 +140,7 @@ Tokenizers prepare_text_tokenizer(const Recipe& recipe, const fs::path& folder,
     return load_tokenizers(folder);
   }
   Tokenizers tokenizers;
-  const std::string& given = recipe.train.from.empty() ? recipe.text.folder : recipe.train.from;
-  if (!given.empty()) {
+  if (const std::string& given = given_folder(recipe); !given.empty()) {
     tokenizers = load_tokenizers(given);
   } else {
     lines.resize(std::min(lines.size(), static_cast<size_t>(recipe.text.sample)));
@@ -137,8 +156,8 @@ Tokenizers prepare_tokenizers(const Recipe& recipe, const fs::path& folder) {
     return load_tokenizers(folder);
   }
   Tokenizers tokenizers;
-  if (!recipe.text.folder.empty()) {
-    tokenizers = load_tokenizers(recipe.text.folder);
+  if (const std::string& given = given_folder(recipe); !given.empty()) {
+    tokenizers = load_tokenizers(given);
   } else {
     const TokenizerTraining options = training_options(recipe.text);
     const std::vector<PairFiles> files = pair_files(recipe.data);
@@ -157,9 +176,9 @@ Tokenizers prepare_tokenizers(const Recipe& recipe, const fs::path& folder) {
   return tokenizers;
 }
 
-Json model_to_train(const Recipe& recipe) {
+Json model_to_train(const Recipe& recipe, const Tokenizers& tokenizers) {
   if (recipe.train.from.empty()) {
-    return recipe.model;
+    return with_vocabularies(recipe.model, tokenizers);
   }
   Json model = load_config(recipe.train.from).model;
   check(model.at("kind") == recipe.model.at("kind"), "[train] {} is a {}, the recipe wants a {}",
@@ -170,20 +189,6 @@ Json model_to_train(const Recipe& recipe) {
     }
   }
   return model;
-}
-
-Json with_vocabularies(const Json& model, const Tokenizers& tokenizers) {
-  // Rounded up, so that the output product has whole vectors; the surplus is never said.
-  constexpr int64_t kMultiple = 16;
-  const auto rounded = [](const Tokenizer& tokenizer) {
-    return (tokenizer.size() + kMultiple - 1) / kMultiple * kMultiple;
-  };
-  Json result = model;
-  result["vocabulary"] = rounded(*tokenizers.target);
-  if (result.contains("source_vocabulary")) {
-    result["source_vocabulary"] = tokenizers.joint() ? 0 : rounded(*tokenizers.source);
-  }
-  return result;
 }
 
 void truncate_log(const fs::path& file, int64_t step) {

@@ -18,24 +18,19 @@ void prepare_run_folder(const std::filesystem::path& folder, const Recipe& recip
 DataConfig materialise_data(const DataConfig& data, const std::filesystem::path& folder);
 std::vector<PairFiles> pair_files(const DataConfig& data);
 
-// From the run folder if it has them, from the folder the recipe names, or made from the data; kept
-// in the run folder.
+// From the run folder if it has them, from the model that the training begins with or the folder
+// the recipe names, or made from the data; kept in the run folder.
 Tokenizers prepare_tokenizers(const Recipe& recipe, const std::filesystem::path& folder);
 
-// The same for one language: of the folder that the training begins with if there is one, or made
-// from the lines.
+// The same for one language, made from the lines.
 Tokenizers prepare_text_tokenizer(const Recipe& recipe, const std::filesystem::path& folder,
                                   std::vector<std::string> lines);
 // What a language model's tokenizer is made from.
 std::vector<std::string> sample_text(const Recipe& recipe);
 
-// The model that the recipe asks for; of one that the training begins with, everything but dropout
-// is as it was.
-Json model_to_train(const Recipe& recipe);
-
-// The model's configuration with the vocabularies of the tokenizers where it says 0, or an Error
-// where it says another number.
-Json with_vocabularies(const Json& model, const Tokenizers& tokenizers);
+// The model that the recipe asks for, with the tokenizers' vocabularies; of one that the training
+// begins with, everything but dropout is as it was.
+Json model_to_train(const Recipe& recipe, const Tokenizers& tokenizers);
 
 // Drops lines of a log past a step: what a resumed run will write again.
 void truncate_log(const std::filesystem::path& file, int64_t step);

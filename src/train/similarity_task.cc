@@ -1,7 +1,6 @@
 #include "train/similarity_task.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numeric>
 
@@ -43,10 +42,6 @@ Tensor unit_rows(const Tensor& x) {
   return mul(x, expand(inverse, x.shape()));                 // [B,C]
 }
 
-Pooling pooling_of(const std::string& name) {
-  return name == "cls" ? Pooling::first : name == "max" ? Pooling::max : Pooling::mean;
-}
-
 }  // namespace
 
 SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder,
@@ -61,10 +56,7 @@ SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path
     texts.push_back(row.pair);
   }
   tokenizers_ = prepare_text_tokenizer(recipe_, folder, texts);
-  config_.model = model_to_train(recipe_);
-  if (recipe_.train.from.empty()) {
-    config_.model = with_vocabularies(config_.model, tokenizers_);
-  }
+  config_.model = model_to_train(recipe_, tokenizers_);
   config_.model["labels"] = 0;
   for (const char* head : {"masked_head", "next_head", "pooler"}) {
     if (config_.model.contains(head)) {
@@ -169,7 +161,6 @@ Tensor SimilarityTask::full_batch_loss() const {
 }
 
 Score SimilarityTask::judge(const TextEncoder& model, const Pairs& pairs) const {
-  const auto begin = std::chrono::steady_clock::now();
   constexpr size_t kRows = 64;
   std::vector<double> predicted;
   double loss = 0.0;
@@ -188,7 +179,6 @@ Score SimilarityTask::judge(const TextEncoder& model, const Pairs& pairs) const 
     score.value =
         score.metric == "pearson" ? pearson(predicted, truth) : spearman(predicted, truth);
   }
-  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }
 

@@ -35,7 +35,6 @@ struct Score {
   std::string metric = {};  // "bleu", "accuracy", ...; empty: only the loss
   double value = 0.0;       // of the metric; higher is better
   std::string example = {};
-  double seconds = 0.0;
 };
 
 class Task {

@@ -287,7 +287,8 @@ void Trainer::validate() {
     return;
   }
   validated_at_ = state_.step;
-  ValidationReport report{.step = state_.step, .score = {}, .best = false};
+  ValidationReport report{.step = state_.step, .score = {}};
+  const auto begin = Clock::now();
   with_ema([&] {
     report.score = task_->validate(state_.step);
     report.best = is_best(report.score);
@@ -295,6 +296,7 @@ void Trainer::validate() {
       save_parameters(folder_ / "model.safetensors", store_, task_->config().model);
     }
   });
+  report.seconds = seconds_since(begin);
   observer_.validated(report);
   Json line{{"step", state_.step}, {"valid_loss", report.score.loss}};
   if (!report.score.metric.empty()) {

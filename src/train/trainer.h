@@ -36,6 +36,7 @@ struct StepReport {
 struct ValidationReport {
   int64_t step = 0;
   Score score;
+  double seconds = 0.0;
   bool best = false;
 };
 

@@ -12,7 +12,7 @@ TranslateTask::TranslateTask(const Recipe& recipe, const std::filesystem::path& 
     : recipe_(recipe) {
   recipe_.data = materialise_data(recipe.data, folder);
   tokenizers_ = prepare_tokenizers(recipe_, folder);
-  config_.model = with_vocabularies(recipe_.model, tokenizers_);
+  config_.model = model_to_train(recipe_, tokenizers_);
   any_ = make_model(scope, config_.model);
   model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
 }
@@ -82,7 +82,7 @@ Score TranslateTask::validate(int64_t step) const {
                 .sentences = config.sentences,
                 .decode = {.beam = config.beam, .length_penalty = config.length_penalty},
                 .batch_tokens = recipe_.data.batch_tokens});
-  Score score{.loss = found.loss, .seconds = found.seconds};
+  Score score{.loss = found.loss};
   if (found.bleu >= 0.0) {
     score.metric = "bleu";
     score.value = found.bleu;

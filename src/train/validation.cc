@@ -1,7 +1,6 @@
 #include "train/validation.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/error.h"
 #include "data/lines.h"
@@ -105,7 +104,6 @@ std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
 
 ValidationScore ValidationSet::score(const Seq2SeqModel& model,
                                      const ValidationOptions& options) const {
-  const auto begin = std::chrono::steady_clock::now();
   ValidationScore score;
   score.loss = loss(model);
   if (options.bleu) {
@@ -116,7 +114,6 @@ ValidationScore ValidationSet::score(const Seq2SeqModel& model,
     }
     score.bleu = bleu(score.translations, references).score;
   }
-  score.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return score;
 }
 

@@ -15,9 +15,8 @@ namespace heed {
 Batch to_tensors(const HostBatch& batch, int64_t copies = 1);
 
 struct ValidationScore {
-  double loss = 0.0;   // mean cross-entropy of a target token, without smoothing
-  double bleu = -1.0;  // below 0: not computed
-  double seconds = 0.0;
+  double loss = 0.0;                      // mean cross-entropy of a target token, without smoothing
+  double bleu = -1.0;                     // below 0: not computed
   std::vector<std::string> translations;  // if BLEU was computed
 };
 

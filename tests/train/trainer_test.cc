@@ -57,6 +57,20 @@ TEST(Trainer, LearnsAndLeavesAModelFolder) {
   EXPECT_NEAR(set.loss(*loaded->model), best, 1e-6);  // what is kept is the best, not the last
 }
 
+TEST(Trainer, BeginsWithAnotherModel) {
+  const TemporaryFolder folder;
+  Json recipe = tiny_recipe(folder);
+  recipe["train"]["steps"] = 4;
+  train(recipe, folder / "first");
+  recipe["train"]["from"] = (folder / "first").string();
+  recipe["train"]["steps"] = 1;
+  recipe["schedule"]["rate"] = 0.0;
+  recipe["model"]["width"] = 8;  // the folder's counts
+  train(recipe, folder / "second");
+  EXPECT_EQ(values_of(folder / "second/model.safetensors"),
+            values_of(folder / "first/model.safetensors"));
+}
+
 TEST(Trainer, ReportsWhatItDoes) {
   const TemporaryFolder folder;
   Json recipe = tiny_recipe(folder);
