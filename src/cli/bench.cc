@@ -172,7 +172,8 @@ void run(const Options& options) {
   }
   if (cases.size() == 1 && cases[0] == "layers") {
     LayersOptions layers = options.layers;
-    layers.dtype = options.dtypes[0] == "f32" ? DType::f32 : DType::bf16;
+    layers.dtype = dtype_named(options.dtypes[0]);
+    check(layers.dtype != DType::i8, "[bench] layers does not run on int8 weights");
     layers.repetitions = options.repetitions;
     bench_layers(layers, options.json);
     return;
@@ -180,7 +181,9 @@ void run(const Options& options) {
   check(std::find(cases.begin(), cases.end(), "layers") == cases.end(),
         "[bench] layers runs alone; leave out the other cases");
   for (const std::string& name : cases) {
-    find_case(name);  // a misspelt name fails before the first measurement
+    // Before the first measurement.
+    check(find_case(name).int8 || !std::ranges::count(options.dtypes, "int8"),
+          "[bench] {} does not run on int8 weights", name);
   }
   if (!options.json) {
     fmt::print("{} threads, {}; floor: oneDNN on the same matrix products\n", num_threads(),
@@ -190,7 +193,7 @@ void run(const Options& options) {
   }
   for (const std::string& name : cases) {
     for (const std::string& dtype : options.dtypes) {
-      run_in_child(find_case(name), dtype == "f32" ? DType::f32 : DType::bf16, options);
+      run_in_child(find_case(name), dtype_named(dtype), options);
     }
   }
 }
@@ -209,9 +212,9 @@ void add_bench(CLI::App& app) {
   bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench
       ->add_option("--dtype", options->dtypes,
-                   "f32, bf16 or both (default); layers takes the first of them")
+                   "f32, bf16, int8 (default: the first two); layers takes the first of them")
       ->delimiter(',')
-      ->check(CLI::IsMember({"f32", "bf16"}));
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}));
   bench->add_option("--threads", options->threads, "Threads; default: all cores")
       ->check(CLI::Range(1, 4096));
   bench->add_option("--reps", options->repetitions, "Repetitions, the best of which counts")

@@ -152,7 +152,7 @@ Workload gpt_decode(DType dtype) {
   constexpr int64_t kPrompt = 16;
   constexpr int64_t kNew = 128;
   auto decoding = std::make_shared<Decoding>();
-  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
   const Tensor prompt = random_tokens({1, kPrompt}, GptConfig{}.vocabulary, 1);
   const auto run = [decoding, prompt] {
     GptState state;
@@ -164,6 +164,21 @@ Workload gpt_decode(DType dtype) {
   };
   return {.run = run, .tokens = kNew, .attention_flops = 0, .state = decoding};
 }
+
+Workload gpt_prefill(DType dtype) {
+  constexpr int64_t kPrompt = 512;
+  auto decoding = std::make_shared<Decoding>();
+  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
+  const Tensor prompt = random_tokens({1, kPrompt}, GptConfig{}.vocabulary, 1);
+  const auto run = [decoding, prompt] {
+    GptState state;
+    decoding->model.step(prompt, state);
+  };
+  return {.run = run, .tokens = kPrompt, .attention_flops = 0, .state = decoding};
+}
+
+// What int8 weights are multiplied with.
+DType inputs_of(DType weights) { return weights == DType::i8 ? DType::bf16 : weights; }
 
 // BERT-base's encoder without embeddings and head.
 struct Encoder {
@@ -187,7 +202,7 @@ Workload bert_embed(DType dtype) {
   constexpr int64_t kSentences = 32;
   constexpr int64_t kLength = 64;
   auto encoder = std::make_shared<Encoder>(dtype);
-  const Tensor x = random_values({kSentences, kLength, 768}, dtype, 1);
+  const Tensor x = random_values({kSentences, kLength, 768}, inputs_of(dtype), 1);
   const auto run = [encoder, x] {
     Residual stream{x, Tensor()};
     for (const TransformerLayer& layer : encoder->layers) {
@@ -252,16 +267,18 @@ const std::vector<BenchCase>& bench_cases() {
       {"small-train", "the preset small, 170 pairs of 16+24 tokens as in Multi30k, one Adam step",
        small_train},
       {"mt-greedy-1", "Transformer base, 8k vocabulary, 32 source and 32 target tokens, greedy",
-       [](DType dtype) { return mt_decode(dtype, 1, 1); }},
+       [](DType dtype) { return mt_decode(dtype, 1, 1); }, true},
       {"mt-beam-1", "the same with a beam of 4",
-       [](DType dtype) { return mt_decode(dtype, 1, 4); }},
+       [](DType dtype) { return mt_decode(dtype, 1, 4); }, true},
       {"mt-greedy-32", "32 sentences together, greedy",
-       [](DType dtype) { return mt_decode(dtype, 32, 1); }},
+       [](DType dtype) { return mt_decode(dtype, 32, 1); }, true},
       {"mt-beam-32", "32 sentences together with a beam of 4",
-       [](DType dtype) { return mt_decode(dtype, 32, 4); }},
+       [](DType dtype) { return mt_decode(dtype, 32, 4); }, true},
       {"gpt-train", "GPT-2 124M, 4 sequences of 256 tokens, one Adam step", gpt_train},
-      {"gpt-decode", "GPT-2 124M, batch 1, 128 new tokens after 16, with a cache", gpt_decode},
-      {"bert-embed", "BERT-base's encoder, 32 sentences of 64 tokens, forward", bert_embed},
+      {"gpt-decode", "GPT-2 124M, batch 1, 128 new tokens after 16, with a cache", gpt_decode,
+       true},
+      {"gpt-prefill", "GPT-2 124M, a prompt of 512 tokens", gpt_prefill, true},
+      {"bert-embed", "BERT-base's encoder, 32 sentences of 64 tokens, forward", bert_embed, true},
       {"attn", "one causal attention layer, L=2048 D=512 H=8, forward and backward",
        [](DType dtype) { return attention_workload({}, dtype); }},
       {"rel-attn", "the same with relative positions",

@@ -22,6 +22,7 @@ struct BenchCase {
   std::string name;
   std::string what;  // one line for the help
   std::function<Workload(DType)> make;
+  bool int8 = false;  // can run on int8 weights
 };
 
 const std::vector<BenchCase>& bench_cases();

@@ -20,7 +20,7 @@ constexpr size_t kPool = 4096;
 struct ClassifyArguments {
   std::string model;
   std::string file = "-";
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   bool probabilities = false;
 };
 
@@ -93,7 +93,7 @@ struct MatchArguments {
   std::string model;
   std::string entries;
   std::string file = "-";
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   int64_t k = 3;
 };
 

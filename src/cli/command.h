@@ -3,22 +3,33 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
+#include <optional>
+#include <string>
 
 #include "tensor/dtype.h"
 
 namespace heed::cli {
 
-// `--precision f32|bf16`, for commands that run a model.
-inline void add_precision(CLI::App& command, DType& precision) {
+inline DType dtype_named(const std::string& name) {
+  return name == "int8" ? DType::i8 : name == "bf16" ? DType::bf16 : DType::f32;
+}
+
+// `NAME f32|bf16|int8`: `set` gets what is given.
+inline void add_dtype(CLI::App& command, const std::string& name, const std::string& help,
+                      const std::function<void(DType)>& set) {
   command
       .add_option_function<std::string>(
-          "--precision",
-          [&precision](const std::string& name) {
-            precision = name == "bf16" ? DType::bf16 : DType::f32;
-          },
-          "of the products")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->default_str("f32");
+          name,
+          [set](const std::string& dtype) { set(dtype_named(dtype)); }, help)
+      ->check(CLI::IsMember({"f32", "bf16", "int8"}));
+}
+
+// `--precision f32|bf16|int8`, for commands that run a model.
+inline void add_precision(CLI::App& command, std::optional<DType>& precision) {
+  add_dtype(command, "--precision",
+            "of the products (default: int8 for a folder of int8 weights, else f32)",
+            [&precision](DType dtype) { precision = dtype; });
 }
 
 void add_bench(CLI::App& app);

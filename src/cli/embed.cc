@@ -16,7 +16,7 @@ struct EmbedArguments {
   std::string file = "-";
   std::string output;
   std::string pooling = "mean";
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   EmbedOptions options;
 };
 

@@ -16,7 +16,7 @@ namespace {
 struct EvalArguments {
   std::string model;
   std::vector<std::string> files;
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   bool line_end = false;
   PerplexityOptions options;
 };

@@ -16,7 +16,7 @@ struct GenerateArguments {
   std::string prompt;
   std::string prompt_file;
   std::string prompts;
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   GenerateOptions options;
   int64_t n = 1;
   int64_t batch = 8;

@@ -22,7 +22,7 @@ void print_tokenizer(const char* role, const Tokenizer& tokenizer) {
 
 void info(const std::string& folder, bool tensors) {
   LoadedFolder model;
-  load_folder(folder, DType::f32, model);
+  load_folder(folder, {}, model);
   const TensorFiles files{fs::path(folder)};
   fmt::print("{}: {}, {:.2f} million parameters, {:.1f} MiB\n", folder,
              model.config.model.value("kind", "?"), static_cast<double>(model.store.count()) / 1e6,
@@ -81,16 +81,28 @@ void add_model_commands(CLI::App& app) {
   show->callback([folder, tensors] { info(*folder, *tensors); });
 
   auto import = std::make_shared<Ctranslate2Import>();
-  CLI::App* convert = app.add_subcommand("convert", "Import a model of another program");
-  convert->add_option("INPUT", import->input, "CTranslate2 folder, model.bin or model.safetensors")
+  CLI::App* convert =
+      app.add_subcommand("convert", "Make weights smaller, or import a model of another program");
+  convert
+      ->add_option("INPUT", import->input,
+                   "model folder; or CTranslate2 folder, model.bin or model.safetensors")
       ->required();
+  add_dtype(*convert, "--dtype", "of the weights: int8 takes a quarter of f32's room",
+            [import](DType dtype) { import->dtype = dtype; });
   convert->add_option("--output", import->output, "new model folder")->required();
   convert->add_option("--vocabulary", import->vocabulary, "folder of the vocabularies");
   convert->add_option("--heads", import->heads, "attention heads (default: by the model's kind)")
       ->check(CLI::Range(1, 1024));
-  convert->footer("Example:\n  heed convert ctranslate2-folder --output models/aren");
+  convert->footer(
+      "Examples:\n"
+      "  heed convert runs/m30k --dtype int8 --output models/m30k-int8\n"
+      "  heed convert ctranslate2-folder --output models/aren");
   convert->callback([import] {
-    import_ctranslate2(*import);
+    if (is_model_folder(import->input)) {
+      convert_folder(import->input, import->output, import->dtype);
+    } else {
+      import_ctranslate2(*import);
+    }
     info(import->output, false);
   });
 

@@ -17,7 +17,7 @@ struct TranslateArguments {
   std::string file = "-";
   std::string prefix;
   std::string prefix_file;
-  DType precision = DType::f32;
+  std::optional<DType> precision;
   TranslatorOptions options;
   std::vector<std::string> suppress;
   std::string end_token;

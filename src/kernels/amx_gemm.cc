@@ -19,6 +19,7 @@
 #include "kernels/amx.h"
 #include "kernels/amx_epilogue-inl.h"
 #include "kernels/amx_pack-inl.h"
+#include "kernels/amx_row-inl.h"
 #include "kernels/amx_tile-inl.h"
 
 namespace heed::amx {
@@ -352,6 +353,10 @@ void run_cell(const Gemm& args, const Grid& grid, int64_t cell) {
 
 void gemm(const Gemm& args) {
   assert(is_fused(args.activation));
+  if (args.M == 1 && args.b_packed != nullptr) {
+    row_gemm(args);
+    return;
+  }
   // A thread is worth starting for about 20 microseconds of work.
   constexpr double kFlopsPerThread = 4e7;
   const double flops =

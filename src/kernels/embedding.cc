@@ -8,8 +8,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <vector>
 
 #include "base/parallel.h"
+#include "kernels/int8.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -61,7 +63,30 @@ HWY_EXPORT(embedding_backward_columns);
 
 namespace kernels {
 
+namespace {
+
+void int8_embedding(const Embedding& args) {
+  const Int8Matrix table(args.table.data, args.rows, args.width);
+  parallel_rows(args.count, args.width, [&](int64_t begin, int64_t end) {
+    std::vector<float> row(static_cast<size_t>(args.width));
+    for (int64_t i = begin; i < end; ++i) {
+      int8_row(table, args.indices[i], args.scale, row.data());
+      copy({.n = args.width,
+            .from = {row.data(), DType::f32},
+            .to = {static_cast<std::byte*>(args.y.data) +
+                       static_cast<size_t>(i * args.width) * size_of(args.y.dtype),
+                   args.y.dtype}});
+    }
+  });
+}
+
+}  // namespace
+
 void embedding(const Embedding& args) {
+  if (args.table.dtype == DType::i8) {
+    int8_embedding(args);
+    return;
+  }
   parallel_rows(args.count, args.width, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(embedding_rows)(args, begin, end);
   });

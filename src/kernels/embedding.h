@@ -12,8 +12,8 @@ struct Embedding {
   int64_t rows;   // of the table
   int64_t width;
   const int32_t* indices;
-  In table;
-  Out y;  // [count, width]
+  In table;  // or packed i8 (kernels/int8.h)
+  Out y;     // [count, width]
   float scale = 1.0F;
 };
 void embedding(const Embedding& args);

@@ -6,11 +6,13 @@
 #include <tuple>
 #include <vector>
 
+#include "base/error.h"
 #include "base/scratch.h"
 #include "kernels/activate.h"
 #include "kernels/amx.h"
 #include "kernels/cpu.h"
 #include "kernels/gemv.h"
+#include "kernels/int8.h"
 #include "kernels/onednn.h"
 #include "tensor/tensor.h"
 
@@ -201,6 +203,17 @@ void row_matmul(const Matmul& args) {
         .relu = args.activation == Activation::relu});
 }
 
+// Only as linear() has it: whole rows times a packed matrix.
+void int8_matmul(const Matmul& args) {
+  int8_product({.m = args.m,
+                .x = args.a,
+                .w = {args.b.data, args.n, args.k},
+                .y = args.c,
+                .ldx = args.lda,
+                .ldy = args.ldc,
+                .bias = args.bias});
+}
+
 void set_dense_defaults(Matmul& args) {
   const auto or_else = [](int64_t& value, int64_t dense) { value = value == 0 ? dense : value; };
   or_else(args.lda, args.transpose_a ? args.m : args.k);
@@ -253,6 +266,12 @@ void matmul(Matmul args) {
   const bool by_rows =
       args.batch == 1 && args.transpose_b && !args.transpose_a &&
       (args.m == 1 ? wide || !invariant || max_isa() != Isa::amx : wide && invariant);
+  if (args.b.dtype == DType::i8) {
+    check(args.transpose_b && !args.transpose_a && args.batch == 1 && !args.accumulate,
+          "[matmul] int8 weights take part in products with their transpose alone");
+    with_separate_activation(args, int8_matmul);
+    return;
+  }
   const bool fused = args.pre_activation == nullptr &&
                      (args.activation == Activation::none || args.activation == Activation::relu);
   if (by_rows && !fused) {

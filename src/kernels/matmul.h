@@ -21,7 +21,7 @@ namespace heed::kernels {
 struct Matmul {
   int64_t m, n, k;
   In a;   // [m, k], or [k, m] if transpose_a
-  In b;   // [k, n], or [n, k] if transpose_b; same dtype as a
+  In b;   // [k, n], or [n, k] if transpose_b; same dtype as a, or packed i8 (kernels/int8.h)
   Out c;  // [m, n]
   bool transpose_a = false;
   bool transpose_b = false;

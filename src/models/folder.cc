@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <unordered_set>
@@ -11,6 +13,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "formats/tensor_files.h"
+#include "kernels/int8.h"
 #include "models/huggingface.h"
 
 namespace heed {
@@ -19,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kFormatVersion = 1;
+constexpr const char* kInt8 = "I8";
+constexpr const char* kScale = ".scale";  // behind an int8 matrix's name: its scales'
 
 // One of two that a folder holds: source.* or target.*.
 std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string& side) {
@@ -96,15 +101,40 @@ class StoredParameters {
       const TensorEntry* stored = files_.find(parts[i].name);
       check(stored != nullptr, "[model folder] {} has no tensor {}", files_.path().string(),
             parts[i].name);
-      check_shape(*stored, stored_shape(entry, parts.size(), parts[i].transposed));
-      files_.copy(*stored, values.subspan(i * size, size));
-      if (parts[i].transposed) {
+      const bool transposed = parts[i].transposed && stored->dtype != kInt8;
+      check_shape(*stored, stored_shape(entry, parts.size(), transposed));
+      copy(*stored, values.subspan(i * size, size));
+      if (transposed) {
         transpose(values.subspan(i * size, size), entry.shape[1], entry.shape[0]);
       }
     }
   }
 
+  bool int8() const {
+    return std::ranges::any_of(files_.entries(),
+                               [](const TensorEntry* entry) { return entry->dtype == kInt8; });
+  }
+
  private:
+  void copy(const TensorEntry& stored, std::span<float> values) const {
+    if (stored.dtype != kInt8) {
+      files_.copy(stored, values);
+      return;
+    }
+    const std::string name = stored.name + kScale;
+    const TensorEntry* scale = files_.find(name);
+    check(stored.shape.size() == 2 && scale != nullptr && scale->dtype == "BF16",
+          "[model folder] {}: tensor {} is I8 and needs scales, BF16 {}", files_.path().string(),
+          stored.name, name);
+    check_shape(*scale, {stored.shape[0], kernels::int8_blocks(stored.shape[1])});
+    std::vector<bf16> scales(static_cast<size_t>(scale->size()));
+    std::memcpy(scales.data(), scale->bytes.data(), scale->bytes.size());
+    // Only read.
+    auto* integers = const_cast<int8_t*>(reinterpret_cast<const int8_t*>(stored.bytes.data()));
+    kernels::int8_dequantize({stored.shape[0], stored.shape[1], integers, scales.data()},
+                             values.data());
+  }
+
   void check_shape(const TensorEntry& stored, const std::vector<int64_t>& wanted) const {
     check(stored.shape == wanted, "[model folder] {}: tensor {} is [{}], expected [{}]",
           files_.path().string(), stored.name, fmt::join(stored.shape, ","),
@@ -116,6 +146,10 @@ class StoredParameters {
     for (const ParameterEntry& entry : store.entries()) {
       for (const StoredPart& part : names_.parts(entry.name)) {
         wanted.insert(part.name);
+        if (const TensorEntry* stored = files_.find(part.name);
+            stored != nullptr && stored->dtype == kInt8) {
+          wanted.insert(part.name + kScale);
+        }
       }
     }
     for (const TensorEntry* stored : files_.entries()) {
@@ -164,7 +198,7 @@ Tokenizers load_tokenizers(const fs::path& folder) {
   return {load_tokenizer(*source), load_tokenizer(*target)};
 }
 
-void save_config(const fs::path& folder, const FolderConfig& config) {
+void save_config(const fs::path& folder, const FolderConfig& config, bool int8) {
   Json json = to_huggingface(config.model);
   if (json.empty()) {
     json = {{"format", "heed"},
@@ -178,6 +212,9 @@ void save_config(const fs::path& folder, const FolderConfig& config) {
   }
   if (!config.labels.empty()) {
     json["problem_type"] = config.score ? "regression" : "single_label_classification";
+  }
+  if (int8) {
+    json["quantization_config"] = {{"quant_method", "heed-int8"}};
   }
   write_file(folder / "config.json", json.dump(2) + "\n");
 }
@@ -252,7 +289,7 @@ std::vector<int32_t> LoadedFolder::encode_source(std::string_view text) const {
   return ids;
 }
 
-void load_folder(const fs::path& folder, DType compute, LoadedFolder& loaded) {
+void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFolder& loaded) {
   check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
   loaded.config = load_config(folder);
   loaded.tokenizers = load_tokenizers(folder);
@@ -270,38 +307,110 @@ void load_folder(const fs::path& folder, DType compute, LoadedFolder& loaded) {
   check_size("target", *loaded.tokenizers.target, target);
   check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
   const StoredParameters stored(folder, loaded.store, model.value("kind", ""));
-  loaded.store.allocate(compute, [&](const ParameterEntry& entry, std::span<float> values) {
-    stored.read(entry, values);
-  });
+  loaded.store.allocate(compute.value_or(stored.int8() ? DType::i8 : DType::f32),
+                        [&](const ParameterEntry& entry, std::span<float> values) {
+                          stored.read(entry, values);
+                        });
 }
 
-void save_parameters(const fs::path& file, const ParameterStore& store, const Json& model) {
-  const StoredNames names(model.value("kind", ""));
-  std::vector<NamedTensor> tensors;
-  std::vector<Tensor> transposed;  // live until the file is written
-  for (const ParameterEntry& entry : store.entries()) {
-    const std::vector<StoredPart> parts = names.parts(entry.name);
+namespace {
+
+// What a file gets of a store: views of its values, and whatever had to be made for the file, which
+// lives until it is written.
+class TensorsToWrite {
+ public:
+  TensorsToWrite(const Json& model, DType dtype) : names_(model.value("kind", "")), dtype_(dtype) {}
+
+  void add(const ParameterEntry& entry) {
+    const std::vector<StoredPart> parts = names_.parts(entry.name);
     const int64_t rows = entry.shape.rank() == 0 ? 1 : entry.shape[0];
+    const int64_t each = rows / static_cast<int64_t>(parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
-      Tensor part = entry.value;
-      if (parts.size() > 1) {
-        const int64_t each = rows / static_cast<int64_t>(parts.size());
-        part = part.rows(static_cast<int64_t>(i) * each, static_cast<int64_t>(i + 1) * each);
+      const auto first = static_cast<int64_t>(i) * each;
+      const Tensor part = parts.size() > 1 ? entry.value.rows(first, first + each) : entry.value;
+      if (dtype_ == DType::i8 && entry.product) {
+        add_int8(parts[i].name, part);
+      } else {
+        add_floats(parts[i], part);
       }
-      if (parts[i].transposed) {
-        part = part.clone();
-        transpose(part.span<float>(), part.dim(0), part.dim(1));
-        part = part.reshape({part.dim(1), part.dim(0)});
-        transposed.push_back(part);
-      }
-      tensors.push_back(named_tensor(parts[i].name, part));
     }
   }
+
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }
+
+ private:
+  void add_tensor(const std::string& name, const Tensor& tensor) {
+    kept_.push_back(tensor);
+    tensors_.push_back(named_tensor(name, tensor));
+  }
+
+  void add_floats(const StoredPart& stored, Tensor part) {
+    if (stored.transposed) {
+      part = part.clone();
+      transpose(part.span<float>(), part.dim(0), part.dim(1));
+      part = part.reshape({part.dim(1), part.dim(0)});
+    }
+    const bool narrow = dtype_ != DType::f32 && part.rank() >= 2;
+    add_tensor(stored.name, narrow ? part.to(DType::bf16) : part);
+  }
+
+  void add_int8(const std::string& name, const Tensor& part) {
+    for (const float value : part.span<float>()) {
+      check(std::isfinite(value), "[model folder] {} holds {}, which int8 cannot say", name, value);
+    }
+    const Tensor values = Tensor::empty(part.shape(), DType::i8);
+    const Tensor scales =
+        Tensor::empty({part.dim(0), kernels::int8_blocks(part.dim(1))}, DType::bf16);
+    kernels::int8_quantize(part.data<float>(), {part.dim(0), part.dim(1), values.data<int8_t>(),
+                                                scales.data<bf16>()});
+    add_tensor(name, values);
+    add_tensor(name + kScale, scales);
+  }
+
+  StoredNames names_;
+  DType dtype_;
+  std::vector<NamedTensor> tensors_;
+  std::vector<Tensor> kept_;
+};
+
+}  // namespace
+
+void save_parameters(const fs::path& file, const ParameterStore& store, const Json& model,
+                     DType dtype) {
+  TensorsToWrite writing(model, dtype);
+  for (const ParameterEntry& entry : store.entries()) {
+    writing.add(entry);
+  }
   // Hugging Face's loader wants to know who wrote it.
-  write_safetensors(file, tensors,
+  write_safetensors(file, writing.tensors(),
                     to_huggingface(model).empty()
                         ? std::map<std::string, std::string>{}
                         : std::map<std::string, std::string>{{"format", "pt"}});
+}
+
+void save_folder(const fs::path& folder, const FolderConfig& config, const Tokenizers& tokenizers,
+                 const ParameterStore& store, DType dtype) {
+  fs::create_directories(folder);
+  save_config(folder, config, dtype == DType::i8);
+  save_tokenizers(folder, tokenizers);
+  save_parameters(folder / "model.safetensors", store, config.model, dtype);
+}
+
+void convert_folder(const fs::path& input, const fs::path& output, DType dtype) {
+  check(!fs::exists(output) || !fs::equivalent(input, output),
+        "[convert] {} is both input and output", input.string());
+  LoadedFolder loaded;
+  load_folder(input, DType::f32, loaded);
+  save_folder(output, loaded.config, loaded.tokenizers, loaded.store, dtype);
+}
+
+bool is_model_folder(const fs::path& path) {
+  const fs::path file = path / "config.json";
+  if (!fs::is_regular_file(file)) {
+    return false;
+  }
+  const Json json = Json::parse(read_file(file), nullptr, false);
+  return json.is_object() && (is_huggingface(json) || json.value("format", Json()) == "heed");
 }
 
 std::vector<std::string> load_parameters(const fs::path& path, ParameterStore& store,

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,9 @@ struct FolderConfig {
   std::vector<std::string> labels = {};  // names of the classes, of a model with a head for them
   bool score = false;                    // the head gives one number instead of classes
 };
-void save_config(const std::filesystem::path& folder, const FolderConfig& config);
+// `int8` tells Hugging Face's loader that it cannot read the weights.
+void save_config(const std::filesystem::path& folder, const FolderConfig& config,
+                 bool int8 = false);
 FolderConfig load_config(const std::filesystem::path& folder);
 
 // A model ready for use. Not movable: the model points into the store.
@@ -50,7 +53,9 @@ struct LoadedFolder {
   // A source's ids as the model wants them.
   std::vector<int32_t> encode_source(std::string_view text) const;
 };
-void load_folder(const std::filesystem::path& folder, DType compute, LoadedFolder& loaded);
+// Without a compute dtype: i8 for a folder of int8 weights, else f32.
+void load_folder(const std::filesystem::path& folder, std::optional<DType> compute,
+                 LoadedFolder& loaded);
 
 // The same with the model as what it is wanted for: Seq2SeqModel, LanguageModel, TextEncoder.
 template <typename Interface>
@@ -58,20 +63,32 @@ struct Loaded : LoadedFolder {
   const Interface* model = nullptr;
 };
 template <typename Interface>
-std::unique_ptr<Loaded<Interface>> load_as(const std::filesystem::path& folder, DType compute) {
+std::unique_ptr<Loaded<Interface>> load_as(const std::filesystem::path& folder,
+                                           std::optional<DType> compute) {
   auto loaded = std::make_unique<Loaded<Interface>>();
   load_folder(folder, compute, *loaded);
   loaded->model = &model_as<Interface>(*loaded->any, loaded->config.model);
   return loaded;
 }
 using LoadedModel = Loaded<Seq2SeqModel>;
-inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder, DType compute) {
+inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& folder,
+                                               std::optional<DType> compute) {
   return load_as<Seq2SeqModel>(folder, compute);
 }
 
-// All parameters, as f32 and under the names that files of the model's kind have.
+// All parameters, under the names that files of the model's kind have. `dtype` is that of matrices;
+// vectors are always f32. With i8 the matrices of products are integers with scales, and the others
+// bf16: docs/formats.md.
 void save_parameters(const std::filesystem::path& file, const ParameterStore& store,
-                     const Json& model);
+                     const Json& model, DType dtype = DType::f32);
+// A new folder with everything; the store's values are f32.
+void save_folder(const std::filesystem::path& folder, const FolderConfig& config,
+                 const Tokenizers& tokenizers, const ParameterStore& store,
+                 DType dtype = DType::f32);
+// The same model with its weights as `dtype`.
+void convert_folder(const std::filesystem::path& input, const std::filesystem::path& output,
+                    DType dtype);
+bool is_model_folder(const std::filesystem::path& path);  // of Heed's or of Hugging Face's
 // Into the master of a store for training. Every tensor must belong to a parameter of its shape,
 // and every parameter must be there. With `may_lack` the other model may have had other heads:
 // those are left alone, and a parameter of which may_lack(name) is true keeps its first values if

@@ -178,10 +178,7 @@ void import_ctranslate2(const Ctranslate2Import& import) {
     const Tensor floats = stored.to(DType::f32);
     std::memcpy(values.data(), floats.raw(), floats.bytes());
   });
-  fs::create_directories(import.output);
-  save_config(import.output, config);
-  save_tokenizers(import.output, tokenizers);
-  save_parameters(import.output / "model.safetensors", store, config.model);
+  save_folder(import.output, config, tokenizers, store, import.dtype);
 }
 
 }  // namespace heed

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "tensor/dtype.h"
+
 namespace heed {
 
 struct Ctranslate2Import {
@@ -12,6 +14,7 @@ struct Ctranslate2Import {
       vocabulary;                // folder of the *_vocabulary.txt; empty: the input's or its parent
   std::filesystem::path output;  // the new model folder
   int64_t heads = 0;             // 0: as the model's specification says, 8 or 16
+  DType dtype = DType::f32;      // of the new weights
 };
 
 void import_ctranslate2(const Ctranslate2Import& import);

@@ -15,7 +15,7 @@ class Linear {
   Linear(const Scope& s, int64_t in, int64_t out, bool bias = true)
       : Linear(s, in, out, bias, Init::xavier(in, out)) {}
   Linear(const Scope& s, int64_t in, int64_t out, bool bias, Init init)
-      : weight_(s.param("weight", {out, in}, init)),
+      : weight_(s.matrix("weight", out, in, init)),
         bias_(bias ? s.param("bias", {out}, Init::constant(0.0F)) : Parameter()) {}
 
   Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
@@ -32,7 +32,7 @@ class Linear {
 class Embedding {
  public:
   Embedding(const Scope& s, int64_t vocabulary, int64_t width, Init init)
-      : weight_(s.param("weight", {vocabulary, width}, init)) {}
+      : weight_(s.matrix("weight", vocabulary, width, init)) {}
 
   Tensor operator()(const Tensor& ids, float scale = 1.0F) const {
     return embedding(ids, weight_, scale);  // [..., width]

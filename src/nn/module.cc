@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kernels/elementwise.h"
+#include "kernels/int8.h"
 #include "kernels/matmul.h"
 
 namespace heed {
@@ -36,6 +37,16 @@ void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> val
   });
 }
 
+// The packed form stands behind a view of the matrix's own shape.
+Tensor packed_int8(const Tensor& matrix) {
+  const int64_t rows = matrix.dim(0);
+  const int64_t columns = matrix.dim(1);
+  const auto bytes = static_cast<int64_t>(kernels::Int8Matrix::bytes(rows, columns));
+  const Tensor packed = Tensor::empty({bytes}, DType::i8);
+  kernels::int8_pack(matrix.data<float>(), rows, columns, packed.raw());
+  return packed.rows(0, rows * columns).reshape({rows, columns});
+}
+
 }  // namespace
 
 const Tensor& Parameter::tensor() const {
@@ -54,6 +65,12 @@ Scope Scope::operator/(std::string_view child) const {
 
 Parameter Scope::param(std::string_view name, const Shape& shape, Init init) const {
   return Parameter(&store_->add(prefix_ + std::string(name), shape, init));
+}
+
+Parameter Scope::matrix(std::string_view name, int64_t rows, int64_t columns, Init init) const {
+  ParameterEntry& entry = store_->add(prefix_ + std::string(name), {rows, columns}, init);
+  entry.product = true;
+  return Parameter(&entry);
 }
 
 ParameterStore::~ParameterStore() {
@@ -105,23 +122,27 @@ void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool
   for (ParameterEntry& entry : entries_) {
     entry.value = Tensor::empty(entry.shape);
     fill(entry, entry.value.span<float>());
-    if (entry.shape.rank() >= 2) {
-      entry.value = entry.value.to(compute);
+    if (compute == DType::i8 && entry.product) {
+      entry.value = packed_int8(entry.value);
+    } else if (entry.shape.rank() >= 2) {
+      entry.value = entry.value.to(compute == DType::f32 ? DType::f32 : DType::bf16);
       kernels::freeze_weights(entry.value.raw(), entry.value.bytes(), by_rows);
     }
     entry.compute = entry.value;
   }
 }
 
-void ParameterStore::start_allocation(DType compute) {
+void ParameterStore::start_allocation(DType compute, Use use) {
   check(!allocated_, "[parameters] allocated already");
-  check(compute == DType::f32 || compute == DType::bf16,
-        "[parameters] compute dtype is {}, expected f32 or bf16", name_of(compute));
+  check(compute == DType::f32 || compute == DType::bf16 ||
+            (compute == DType::i8 && use != Use::training),
+        "[parameters] compute dtype is {}, expected f32, bf16 or, for inference, i8",
+        name_of(compute));
   allocated_ = true;
 }
 
 void ParameterStore::allocate(DType compute, const Fill& fill) {
-  start_allocation(compute);
+  start_allocation(compute, Use::batch_invariant);
   lay_out_for_inference(compute, fill, true);
 }
 
@@ -129,7 +150,7 @@ void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
   const Fill random = [&](const ParameterEntry& entry, std::span<float> value) {
     initialise(entry, seed, value);
   };
-  start_allocation(compute);
+  start_allocation(compute, use);
   if (use != Use::training) {
     lay_out_for_inference(compute, random, use == Use::batch_invariant);
     return;

@@ -11,6 +11,8 @@
 //
 // With bf16 compute the values stay f32 (the master); matrices are used through a bf16 copy that
 // the optimizer writes along. Vectors (biases, gains) are always used in f32. Gradients are f32.
+// With i8, for inference alone, the matrices of products are packed integers (kernels/int8.h), and
+// everything else is as with bf16.
 //
 // The store owns everything and must outlive the layers; neither moves. Not thread safe.
 #pragma once
@@ -48,6 +50,7 @@ struct ParameterEntry {
   std::string name;
   Shape shape;
   Init init;
+  bool product = false;  // used by linear() and embedding() alone: may be int8
   int64_t offset = 0;  // into the flat arrays
   Tensor value;        // f32, a view of the master; for inference the same as compute
   Tensor compute;      // what ops use: bf16 copy or value, with the gradient slot
@@ -75,6 +78,8 @@ class Scope {
   Scope operator/(std::string_view child) const;
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
   Parameter param(std::string_view name, const Shape& shape, Init init) const;
+  // A matrix that only linear() and embedding() use: int8 inference packs it.
+  Parameter matrix(std::string_view name, int64_t rows, int64_t columns, Init init) const;
 
  private:
   ParameterStore* store_;
@@ -121,7 +126,7 @@ class ParameterStore {
   void refresh_narrow();
 
  private:
-  void start_allocation(DType compute);
+  void start_allocation(DType compute, Use use);
   void lay_out_for_training(DType compute);
   void lay_out_for_inference(DType compute, const Fill& fill, bool by_rows);
 

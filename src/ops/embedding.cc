@@ -15,7 +15,10 @@ const OpName kEmbedding{"embedding"};
 
 Tensor embedding(const Tensor& indices, const Tensor& table, float scale) {
   check_dtype("embedding", "indices", indices, DType::i32);
-  check_float("embedding", "table", table);
+  const bool packed = table.dtype() == DType::i8;  // see kernels/int8.h
+  if (!packed) {
+    check_float("embedding", "table", table);
+  }
   check(table.rank() == 2, "[embedding] table is {}, expected [V,C]", table.shape());
   check(indices.rank() < Shape::kMaxRank, "[embedding] indices is {}, expected rank below {}",
         indices.shape(), Shape::kMaxRank);
@@ -31,7 +34,7 @@ Tensor embedding(const Tensor& indices, const Tensor& table, float scale) {
   }
   extents[rank] = table.dim(1);
   Tensor y = Tensor::empty(Shape(std::span<const int64_t>(extents, size_t(rank) + 1)),
-                           table.dtype());  // [..., C]
+                           packed ? DType::bf16 : table.dtype());  // [..., C]
   kernels::embedding({.count = indices.size(),
                       .rows = table.dim(0),
                       .width = table.dim(1),

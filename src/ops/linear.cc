@@ -67,7 +67,9 @@ Tensor activation_backward(Activation activation, const Tensor& x, const Tensor&
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
   check_float("linear", "x", x);
-  check_dtype("linear", "weight", weight, x.dtype());
+  if (weight.dtype() != DType::i8) {  // packed: see kernels/int8.h
+    check_dtype("linear", "weight", weight, x.dtype());
+  }
   check(weight.rank() == 2 && x.rank() >= 1 && x.dim(-1) == weight.dim(1),
         "[linear] x is {}, weight is {}: expected x [...,in] and weight [out,in]", x.shape(),
         weight.shape());

@@ -48,7 +48,7 @@ constexpr const char* name_of(DType dtype) {
     case DType::i32:
       return "i32";
     case DType::i8:
-      return "i8";
+      return "int8";
   }
   return "?";
 }

@@ -141,10 +141,7 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   for (size_t i = 0; i < sums.size(); ++i) {
     values[i] = static_cast<float>(sums[i] / static_cast<double>(folders.size()));
   }
-  fs::create_directories(output);
-  save_config(output, config);
-  save_tokenizers(output, load_tokenizers(folders.front()));
-  save_parameters(output / "model.safetensors", store, config.model);
+  save_folder(output, config, load_tokenizers(folders.front()), store);
 }
 
 }  // namespace heed

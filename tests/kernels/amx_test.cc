@@ -314,8 +314,11 @@ TEST_F(AmxTest, ARowsBitsDoNotDependOnTheOthersNorOnThreads) {
   const std::vector<float> all = product(0, kRows, false);
   EXPECT_EQ(all, product(0, kRows, true));
   for (const int64_t row : {0, 31, 32, 149}) {
-    const std::vector<float> alone = product(row, 1, false);
-    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + row * kColumns)) << row;
+    for (const bool use_packed : {false, true}) {  // on tiles, or the way of single rows
+      const std::vector<float> alone = product(row, 1, use_packed);
+      EXPECT_TRUE(std::equal(alone.begin(), alone.end(), all.begin() + row * kColumns))
+          << row << (use_packed ? " packed" : "");
+    }
   }
   const int threads = omp_get_max_threads();
   omp_set_num_threads(threads == 1 ? 3 : 1);

@@ -1,0 +1,157 @@
+// The int8 product with AVX-512 VNNI: four products of bytes a lane and instruction. See int8.h.
+//
+// Lanes are the 16 columns of y that a tile gives; an input's four bytes are broadcast. Up to six
+// rows and two groups of columns are worked on together, so that each load of weights serves six
+// instructions and each input two.
+#include "kernels/int8-inl.h"
+
+// gcc 12 warns about the deliberately undefined vectors inside its own intrinsics.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#endif
+#include <immintrin.h>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cpu.h"
+
+// Chosen per function: the rest of the binary runs on any x86-64.
+#define HEED_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))
+#define HEED_VNNI_INLINE inline __attribute__((always_inline)) HEED_VNNI_TARGET
+
+namespace heed::kernels {
+namespace {
+
+constexpr int64_t kTileRows = 6;
+constexpr int64_t kGroups = 2;
+constexpr int64_t kAhead = 8 * kInt8Tile;  // bytes asked for ahead of a lone row: see gemv.cc
+
+HEED_VNNI_INLINE __m512i broadcast_quad(const int8_t* x) {
+  int32_t bits;
+  std::memcpy(&bits, x, sizeof(bits));
+  return _mm512_set1_epi32(bits);
+}
+
+HEED_VNNI_INLINE __m512 widen_scales(const bf16* scales) {
+  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
+}
+
+// One block of k: exact sums, scaled and added to the totals.
+template <int64_t rows, int64_t groups>
+HEED_VNNI_INLINE void add_block(const Int8Product& args, const Int8Inputs& x, int64_t row,
+                                int64_t group, int64_t block, __m512 (*totals)[groups]) {
+  const int64_t at = row * x.blocks + block;
+  __m512i sums[rows][groups];
+  const uint8_t* tiles[groups];
+  for (int64_t g = 0; g < groups; ++g) {
+    tiles[g] = args.w.tiles + ((group + g) * x.blocks + block) * kInt8Tile;
+    for (int64_t r = 0; r < rows; ++r) {
+      sums[r][g] = _mm512_set1_epi32(x.offsets[at + r * x.blocks]);
+    }
+  }
+  const int8_t* inputs = x.values + at * kInt8Block;
+#pragma GCC unroll 4
+  for (int64_t quad = 0; quad < kInt8Block / 4; ++quad) {
+    __m512i weights[groups];
+#pragma GCC unroll 2
+    for (int64_t g = 0; g < groups; ++g) {
+      if (rows == 1) {
+        _mm_prefetch(tiles[g] + quad * kInt8Block + kAhead, _MM_HINT_T0);
+      }
+      weights[g] = _mm512_loadu_si512(tiles[g] + quad * kInt8Block);
+    }
+#pragma GCC unroll 6
+    for (int64_t r = 0; r < rows; ++r) {
+      const __m512i input = broadcast_quad(inputs + r * x.blocks * kInt8Block + 4 * quad);
+#pragma GCC unroll 2
+      for (int64_t g = 0; g < groups; ++g) {
+        sums[r][g] = _mm512_dpbusd_epi32(sums[r][g], weights[g], input);
+      }
+    }
+  }
+  for (int64_t g = 0; g < groups; ++g) {
+    const __m512 scales =
+        widen_scales(args.w.scales + ((group + g) * x.blocks + block) * kInt8Rows);
+#pragma GCC unroll 6
+    for (int64_t r = 0; r < rows; ++r) {
+      const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.scales[at + r * x.blocks]));
+      totals[r][g] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[r][g]), scale, totals[r][g]);
+    }
+  }
+}
+
+template <int64_t rows, int64_t groups>
+HEED_VNNI_INLINE void tile(const Int8Product& args, const Int8Inputs& x, int64_t row,
+                           int64_t group) {
+  __m512 totals[rows][groups];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t g = 0; g < groups; ++g) {
+      totals[r][g] = _mm512_setzero_ps();
+    }
+  }
+  for (int64_t block = 0; block < x.blocks; ++block) {
+    add_block<rows, groups>(args, x, row, group, block, totals);
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t g = 0; g < groups; ++g) {
+      alignas(64) float sums[kInt8Rows];
+      _mm512_store_ps(sums, totals[r][g]);
+      int8_finish(args, sums, row + r, group + g);
+    }
+  }
+}
+
+// `left` rows, fewer than a whole tile: found by counting down.
+template <int64_t rows, int64_t groups>
+HEED_VNNI_INLINE void last_tile(const Int8Product& args, const Int8Inputs& x, int64_t row,
+                                int64_t left, int64_t group) {
+  if (left == rows) {
+    tile<rows, groups>(args, x, row, group);
+  } else if constexpr (rows > 1) {
+    last_tile<rows - 1, groups>(args, x, row, left, group);
+  }
+}
+
+template <int64_t groups>
+HEED_VNNI_TARGET void all_rows(const Int8Product& args, const Int8Inputs& x, int64_t first,
+                               int64_t last, int64_t group) {
+  int64_t row = first;
+  for (; row + kTileRows <= last; row += kTileRows) {
+    tile<kTileRows, groups>(args, x, row, group);
+  }
+  last_tile<kTileRows - 1, groups>(args, x, row, last - row, group);
+}
+
+}  // namespace
+
+bool int8_has_vnni() {
+  static const bool has = __builtin_cpu_supports("avx512vnni") != 0;
+  return has && max_isa() >= Isa::avx512;
+}
+
+HEED_VNNI_TARGET void int8_vnni_columns(const Int8Product& args, const Int8Inputs& x, int64_t begin,
+                                        int64_t end) {
+  // Rows in chunks that stay in the second-level cache while all columns pass by.
+  constexpr int64_t kChunkBytes = 512 << 10;
+  const int64_t fitting = kChunkBytes / (x.blocks * kInt8Block) / kTileRows * kTileRows;
+  const int64_t chunk = std::max(fitting, kTileRows);
+  for (int64_t first = 0; first < x.rows; first += chunk) {
+    const int64_t last = std::min(x.rows, first + chunk);
+    int64_t group = begin;
+    for (; group + kGroups <= end; group += kGroups) {
+      all_rows<kGroups>(args, x, first, last, group);
+    }
+    if (group < end) {
+      all_rows<1>(args, x, first, last, group);
+    }
+  }
+}
+
+}  // namespace heed::kernels
