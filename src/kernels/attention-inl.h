@@ -39,13 +39,17 @@ struct Range {
   bool empty() const { return begin >= end; }
 };
 
+HWY_INLINE int64_t first_position(const kernels::Attention& a, int64_t b) {
+  return a.first_positions == nullptr ? a.first_position : a.first_positions[b];
+}
+
 // Keys that query i of sequence b may see, before any mask.
 HWY_INLINE Range visible_keys(const kernels::Attention& a, int64_t b, int64_t i) {
-  const int64_t position = i + a.first_position;
+  const int64_t position = i + first_position(a, b);
   int64_t end =
-      a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b], 0, a.keys);
+      a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b] / a.key_stride, 0, a.keys);
   if (a.causal) {
-    end = std::min(end, position + 1);
+    end = std::min(end, (position + 1) / a.key_stride);
   }
   if (a.window_right >= 0) {
     end = std::min(end, position + a.window_right + 1);
@@ -88,7 +92,7 @@ HWY_INLINE Block make_block(const kernels::Attention& a, int64_t b, int64_t head
 HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block) {
   const int64_t last_query = block.query + block.queries - 1;
   const auto row = [&](int64_t key, int64_t query) {
-    return std::clamp<int64_t>(key - query - a.first_position + a.relative_center, 0,
+    return std::clamp<int64_t>(key - query - first_position(a, block.b) + a.relative_center, 0,
                                a.relative_rows - 1);
   };
   return {row(block.key + block.begin, last_query) / kPanelWidth * kPanelWidth,
@@ -100,7 +104,8 @@ HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block)
 template <typename Fn>
 HWY_INLINE void relative_runs(const kernels::Attention& a, const Block& block, const Range& range,
                               int64_t i, Range columns, const Fn& fn) {
-  const int64_t offset = block.key - (block.query + i) - a.first_position + a.relative_center;
+  const int64_t offset = block.key - (block.query + i) - first_position(a, block.b) +
+                         a.relative_center;
   const int64_t low = std::clamp(-offset, columns.begin, columns.end);
   const int64_t high = std::clamp(a.relative_rows - offset, low, columns.end);
   if (columns.begin < low) {

@@ -12,7 +12,11 @@
 namespace heed {
 namespace {
 
-LayerConfig layer_config(const GptConfig& config) {
+LayerConfig layer_config(const GptConfig& config, int64_t layer) {
+  const std::string& pattern = config.attention;
+  const char form = pattern.empty() ? 'F' : pattern[static_cast<size_t>(layer) % pattern.size()];
+  check(form == 'F' || form == 'L' || form == 'M',
+        "[gpt] model.attention is \"{}\", expected letters F, L and M", pattern);
   // Two branches a layer add to the stream: their last products begin small, so that it does not
   // grow with the depth.
   const float branches = 2.0F * static_cast<float>(config.layers);
@@ -23,6 +27,8 @@ LayerConfig layer_config(const GptConfig& config) {
           .dropout = config.dropout,
           .attention_dropout = config.attention_dropout,
           .pre_norm = true,
+          .window = form == 'L' ? config.window : 0,
+          .compression = form == 'M' ? config.compression : 0,
           .epsilon = config.epsilon,
           .deviation = config.deviation,
           .branch_deviation = config.deviation / std::sqrt(branches)};
@@ -55,7 +61,7 @@ Gpt::Gpt(const Scope& s, const GptConfig& config)
       norm_(s / "norm", config.width, config.epsilon) {
   layers_.reserve(static_cast<size_t>(config.layers));
   for (int64_t i = 0; i < config.layers; ++i) {
-    layers_.emplace_back(s / "layers" / i, layer_config(config));
+    layers_.emplace_back(s / "layers" / i, layer_config(config, i));
   }
   if (!config.tied_output) {
     output_.emplace(s / "output", config.width, config.vocabulary, false,
@@ -116,12 +122,10 @@ Tensor Gpt::step(const Tensor& tokens, DecodeState& base, std::span<const int64_
     check(1 <= length && length <= tokens.dim(1), "[gpt] a row has {} tokens, expected 1 to {}",
           length, tokens.dim(1));
   }
-  const Tensor x = hidden(tokens, &state);  // [R,T,C]
   for (KvCache& cache : state.caches) {
-    if (!lengths.empty()) {
-      cache.lengths.assign(lengths.begin(), lengths.end());
-    }
+    cache.coming.assign(lengths.begin(), lengths.end());
   }
+  const Tensor x = hidden(tokens, &state);  // [R,T,C]
   return project(last_rows(x, lengths));  // [R,V]
 }
 

@@ -1,5 +1,6 @@
 // GPT-2 (Radford et al. 2019): a stack of causal pre-norm layers over learned positions, with the
-// output projection tied to the token embedding.
+// output projection tied to the token embedding. Layers may look at the last tokens only, or at a
+// compressed memory (Liu et al. 2018), which makes long texts affordable.
 #pragma once
 
 #include <optional>
@@ -25,6 +26,9 @@ struct GptConfig {
   float epsilon = 1e-5F;
   float deviation = 0.02F;
   bool tied_output = true;
+  std::string attention = "";
+  int64_t window = 256;
+  int64_t compression = 3;
 
   template <typename Visitor>
   void fields(Visitor& v) {
@@ -43,6 +47,12 @@ struct GptConfig {
     v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
     v("deviation", deviation, "of the first values", {.least = 0, .most = 1});
     v("tied_output", tied_output, "the output projection is the embedding");
+    v("attention", attention,
+      "of each layer, a letter each, again from the first when they run out: F full, L local, M "
+      "memory-compressed; empty: F");
+    v("window", window, "tokens that local attention sees", {.least = 1, .most = 1 << 20});
+    v("compression", compression, "tokens that memory-compressed attention makes one key of",
+      {.least = 2, .most = 1024});
   }
 };
 

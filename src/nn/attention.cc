@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "ops/conv.h"
+#include "ops/gather.h"
+#include "ops/shape.h"
 
 namespace heed {
 namespace {
@@ -16,47 +19,98 @@ int64_t head_dim(int64_t width, int64_t heads) {
   return width / heads;
 }
 
+// Each key's weight, shared by the `stride` positions it sums up: [B,H,T,K] -> [B,H,T,length].
+Tensor spread(const Tensor& weights, int64_t stride, int64_t length) {
+  if (!weights.defined()) {
+    return weights;
+  }
+  const int64_t keys = weights.dim(3);
+  Tensor result = Tensor::zeros({weights.dim(0), weights.dim(1), weights.dim(2), length});
+  for (int64_t i = 0; i < weights.size(); ++i) {
+    float* to = result.data<float>() + i / std::max<int64_t>(keys, 1) * length;
+    for (int64_t j = i % keys * stride; j < (i % keys + 1) * stride; ++j) {
+      to[j] = weights.data<float>()[i] / static_cast<float>(stride);
+    }
+  }
+  return result;
+}
+
+// What the newest position of each row sees, where the rows differ.
+void see_lengths(const KvCache& cache, AttentionOptions& options) {
+  if (cache.lengths.empty()) {
+    return;
+  }
+  std::vector<int32_t> seen(cache.lengths.begin(), cache.lengths.end());
+  const Shape rows{std::ssize(seen)};
+  options.lengths = Tensor::from_ints(seen, rows);
+  for (int32_t& length : seen) {
+    --length;
+  }
+  options.positions = Tensor::from_ints(seen, rows);
+}
+
 }  // namespace
 
 void KvCache::append(const Tensor& qkv) {
   check(qkv.rank() == 5 && qkv.dim(2) == 3, "[cache] qkv is {}, expected [B,T,3,H,D]", qkv);
-  check(!needs_grad(qkv), "[cache] a cache is for decoding: it carries no gradient");
-  check(!k.defined() || (k.dim(0) == qkv.dim(0) && k.dim(2) == qkv.dim(3) &&
-                         k.dim(3) == qkv.dim(4) && k.dtype() == qkv.dtype()),
-        "[cache] qkv is {}, the cache holds {}", qkv, k);
-  const int64_t steps = qkv.dim(1);
-  check(lengths.empty() || steps == 1,
-        "[cache] {} positions at once for rows of different lengths, expected 1", steps);
-  reserve(qkv);
   const size_t row = static_cast<size_t>(qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
   const auto* from = static_cast<const std::byte*>(qkv.raw());
-  for (int64_t i = 0; i < qkv.dim(0) * steps; ++i) {
+  append({qkv, from + row, from + 2 * row, 3 * row});
+}
+
+void KvCache::append(const Tensor& keys, const Tensor& values) {
+  check(keys.rank() == 4 && keys.shape() == values.shape() && keys.dtype() == values.dtype(),
+        "[cache] keys are {}, values {}, expected [B,T,H,D]", keys, values);
+  check(!needs_grad(values), "[cache] a cache is for decoding: it carries no gradient");
+  append({keys, static_cast<const std::byte*>(keys.raw()),
+          static_cast<const std::byte*>(values.raw()),
+          static_cast<size_t>(keys.dim(2) * keys.dim(3)) * size_of(keys.dtype())});
+}
+
+void KvCache::append(const Source& source) {
+  const Tensor& like = source.shape;
+  check(!needs_grad(like), "[cache] a cache is for decoding: it carries no gradient");
+  check(!k.defined() || (k.dim(0) == like.dim(0) && k.dim(2) == like.dim(-2) &&
+                         k.dim(3) == like.dim(-1) && k.dtype() == like.dtype()),
+        "[cache] {} comes, the cache holds {}", like, k);
+  const int64_t rows = like.dim(0);
+  const int64_t steps = like.dim(1);
+  check(lengths.empty() || steps == 1,
+        "[cache] {} positions at once for rows of different lengths, expected 1", steps);
+  check(coming.empty() || (length == 0 && std::ssize(coming) == rows),
+        "[cache] {} lengths for {} rows after {} positions, expected one each at the beginning",
+        coming.size(), rows, length);
+  reserve({rows, like.dim(-2), like.dim(-1)}, steps, like.dtype());
+  const size_t row = static_cast<size_t>(like.dim(-2) * like.dim(-1)) * size_of(like.dtype());
+  for (int64_t i = 0; i < rows * steps; ++i) {
     const int64_t filled = lengths.empty() ? length : lengths[static_cast<size_t>(i)];
     const auto at = static_cast<size_t>((i / steps) * k.dim(1) + filled + i % steps) * row;
-    const auto* source = from + static_cast<size_t>(3 * i) * row;
-    std::memcpy(static_cast<std::byte*>(k.raw()) + at, source + row, row);
-    std::memcpy(static_cast<std::byte*>(v.raw()) + at, source + 2 * row, row);
+    const auto from = static_cast<size_t>(i) * source.step;
+    std::memcpy(static_cast<std::byte*>(k.raw()) + at, source.keys + from, row);
+    std::memcpy(static_cast<std::byte*>(v.raw()) + at, source.values + from, row);
   }
   length += steps;
   for (int64_t& own : lengths) {
     ++own;
   }
+  if (!coming.empty()) {
+    lengths = std::exchange(coming, {});
+  }
 }
 
 // Room for what is to be appended.
-void KvCache::reserve(const Tensor& qkv) {
-  const int64_t needed = length + qkv.dim(1);
+void KvCache::reserve(const Shape& row, int64_t steps, DType dtype) {
+  const int64_t needed = length + steps;
   if (k.defined() && needed <= k.dim(1)) {
     return;
   }
   constexpr int64_t kLeastCapacity = 64;
   const int64_t capacity = std::max({kLeastCapacity, 2 * length, needed});
-  const size_t filled =
-      static_cast<size_t>(length * qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
+  const size_t filled = static_cast<size_t>(length * row[1] * row[2]) * size_of(dtype);
   for (Tensor* tensor : {&k, &v}) {
     const Tensor old = *tensor;
-    *tensor = Tensor::empty({qkv.dim(0), capacity, qkv.dim(3), qkv.dim(4)}, qkv.dtype());
-    for (int64_t b = 0; length > 0 && b < qkv.dim(0); ++b) {
+    *tensor = Tensor::empty({row[0], capacity, row[1], row[2]}, dtype);
+    for (int64_t b = 0; length > 0 && b < row[0]; ++b) {
       std::memcpy(tensor->rows(b, b + 1).raw(), old.rows(b, b + 1).raw(), filled);
     }
   }
@@ -86,6 +140,10 @@ void KvCache::select(std::span<const int64_t> rows) {
       }
     });
     *tensor = moved;
+  }
+  if (last.defined()) {
+    const std::vector<int32_t> kept(rows.begin(), rows.end());
+    last = index_select(last, 0, Tensor::from_ints(kept, {count}));
   }
   if (!lengths.empty()) {
     const std::vector<int64_t> old = std::exchange(lengths, {});
@@ -126,6 +184,7 @@ void KvCache::join(const KvCache& more) {
   const Tensor keys = joined(k, more.k);
   v = joined(v, more.v);
   k = keys;
+  last = last.defined() ? concat({last, more.last}, 0) : last;
   length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
   const bool equal =
       std::all_of(all.begin(), all.end(), [&](int64_t own) { return own == length; });
@@ -164,18 +223,91 @@ Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& option
     const bool first = cache->length == 0;
     complete.position = cache->length;
     cache->append(qkv);
-    if (!cache->lengths.empty()) {
-      const std::vector<int32_t> seen(cache->lengths.begin(), cache->lengths.end());
-      complete.lengths = Tensor::from_ints(seen, {batch});
-    }
     // A sequence that begins is a whole one: however short, it is computed as in a longer batch.
-    result =
-        first ? attention_qkv(qkv, complete) : attention_cached(qkv, cache->k, cache->v, complete);
+    if (first) {
+      result = attention_qkv(qkv, complete);
+    } else {
+      see_lengths(*cache, complete);
+      result = attention_cached(qkv, cache->k, cache->v, complete);
+    }
   }
   if (weights != nullptr) {
     *weights = result.weights;
   }
   return out_(result.y.reshape({batch, steps, config_.width}));  // [B,T,C]
+}
+
+CompressedAttention::CompressedAttention(const Scope& s, const CompressedAttentionConfig& config)
+    : config_(config),
+      q_(s / "q", config.width, config.width, true,
+         Init::normal_or_xavier(config.deviation, config.width, config.width)),
+      kv_(s / "kv", config.width, 2 * config.width, true,
+          Init::normal_or_xavier(config.deviation, config.width, config.width)),
+      convolution_(s.param(
+          "convolution", {2 * config.width, config.stride, head_dim(config.width, config.heads)},
+          Init::xavier(config.stride * config.width / config.heads, config.width / config.heads))),
+      out_(s / "out", config.width, config.width, true,
+           Init::normal_or_xavier(config.branch_deviation, config.width, config.width)) {
+  check(config.stride > 1, "[attention] keys are compressed {} to 1, expected more", config.stride);
+}
+
+Tensor CompressedAttention::compress(const Tensor& kv, bool with_past) const {
+  return conv1d(
+      kv, convolution_, Tensor(),
+      {.padding_left = with_past ? 0 : config_.stride - 1, .groups = 2 * config_.heads});
+}
+
+// The convolution where others came before; cache.last [R, K-1 positions of 2C] moves on.
+Tensor CompressedAttention::continued(const Tensor& kv, KvCache& cache) const {
+  const int64_t rows = kv.dim(0);
+  const int64_t past = config_.stride - 1;
+  const int64_t width = kv.dim(2);
+  if (!cache.last.defined()) {
+    cache.last = Tensor::zeros({rows, past * width}, kv.dtype());
+  }
+  const Tensor window = concat({cache.last.reshape({rows, past, width}), kv}, 1);  // [R,K-1+T,2C]
+  const size_t bytes = cache.last.bytes() / static_cast<size_t>(rows);
+  cache.last = Tensor::empty({rows, past * width}, kv.dtype());
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t steps = cache.coming.empty() ? kv.dim(1) : cache.coming[static_cast<size_t>(row)];
+    std::memcpy(cache.last.rows(row, row + 1).raw(),
+                window.rows(row, row + 1)
+                    .reshape({window.dim(1), width})
+                    .rows(steps, steps + past)
+                    .raw(),
+                bytes);
+  }
+  return compress(window, true);  // [R,T,2C]
+}
+
+Tensor CompressedAttention::operator()(const Tensor& x, const AttentionOptions& options,
+                                       KvCache* cache, Tensor* weights) const {
+  check(options.causal, "[attention] a compressed memory needs causal attention");
+  const auto heads = [&](const Tensor& t) {
+    return t.reshape({t.dim(0), t.dim(1), config_.heads, config_.width / config_.heads});
+  };
+  AttentionOptions complete = options;
+  complete.key_stride = config_.stride;
+  const Tensor q = heads(q_(x));  // [B,T,H,D]
+  const Tensor kv = cache == nullptr ? compress(kv_(x), false) : continued(kv_(x), *cache);
+  const std::vector<Tensor> parts = split(kv, 2, {config_.width, config_.width});  // [B,T,C] each
+  Tensor k = heads(parts[0]);
+  Tensor v = heads(parts[1]);
+  if (cache != nullptr) {
+    complete.position = cache->length;
+    const bool first = cache->length == 0;
+    cache->append(k, v);
+    if (!first) {
+      see_lengths(*cache, complete);
+      k = cache->k;
+      v = cache->v;
+    }
+  }
+  const AttentionResult result = attention(q, k, v, complete);  // y: [B,T,H,D]
+  if (weights != nullptr) {
+    *weights = spread(result.weights, config_.stride, x.dim(1));
+  }
+  return out_(result.y.reshape(x.shape()));  // [B,T,C]
 }
 
 CrossAttention::CrossAttention(const Scope& s, int64_t width, int64_t heads)

@@ -16,12 +16,6 @@ Activation activation_of(std::string_view name) {
 TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
     : config_(config),
       norm1_(s / "norm1", config.width, config.epsilon),
-      self_attention_(s / "self_attention", {.width = config.width,
-                                             .heads = config.heads,
-                                             .relative_distance = config.relative_distance,
-                                             .relative_future = config.relative_future,
-                                             .deviation = config.deviation,
-                                             .branch_deviation = config.branch_deviation}),
       norm3_(s / "norm3", config.width, config.epsilon),
       feed_forward_(s / "feed_forward", {.width = config.width,
                                          .hidden = config.hidden,
@@ -29,6 +23,22 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
                                          .dropout = config.hidden_dropout,
                                          .deviation = config.deviation,
                                          .branch_deviation = config.branch_deviation}) {
+  if (config.compression > 1) {
+    compressed_attention_.emplace(
+        s / "self_attention", CompressedAttentionConfig{.width = config.width,
+                                                        .heads = config.heads,
+                                                        .stride = config.compression,
+                                                        .deviation = config.deviation,
+                                                        .branch_deviation = config.branch_deviation});
+  } else {
+    self_attention_.emplace(s / "self_attention",
+                            SelfAttentionConfig{.width = config.width,
+                                                .heads = config.heads,
+                                                .relative_distance = config.relative_distance,
+                                                .relative_future = config.relative_future,
+                                                .deviation = config.deviation,
+                                                .branch_deviation = config.branch_deviation});
+  }
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
     cross_attention_.emplace(s / "cross_attention", config.width, config.heads);
@@ -41,12 +51,15 @@ Residual TransformerLayer::operator()(Residual stream, LayerContext context) con
         config_.cross ? "one to attend to" : "none");
   context.self.dropout = config_.attention_dropout;
   context.cross.dropout = config_.attention_dropout;
+  context.self.window_left = config_.window > 0 ? config_.window - 1 : context.self.window_left;
   return config_.pre_norm ? pre_norm(std::move(stream), context)
                           : post_norm(std::move(stream), context);
 }
 
 Tensor TransformerLayer::self_attention(const Tensor& x, const LayerContext& context) const {
-  return self_attention_(x, context.self, context.cache, context.self_weights);  // [B,T,C]
+  return compressed_attention_
+             ? (*compressed_attention_)(x, context.self, context.cache, context.self_weights)
+             : (*self_attention_)(x, context.self, context.cache, context.self_weights);  // [B,T,C]
 }
 
 // Hypotheses about one source are queries of one attention: the memory is not repeated for them.

@@ -25,6 +25,8 @@ struct LayerConfig {
   bool residual = true;           // false: branches replace the stream instead of adding to it
   int64_t relative_distance = 0;  // see SelfAttentionConfig
   bool relative_future = false;
+  int64_t window = 0;       // self-attention sees so many positions, its own included; 0: all
+  int64_t compression = 0;  // above 1: a compressed memory (CompressedAttention) of this stride
   float epsilon = 1e-5F;
   // First values of the matrices: normal with this deviation, and with another one where a branch
   // ends. 0: Glorot's.
@@ -62,7 +64,8 @@ class TransformerLayer {
 
   LayerConfig config_;
   LayerNorm norm1_;
-  SelfAttention self_attention_;
+  std::optional<SelfAttention> self_attention_;
+  std::optional<CompressedAttention> compressed_attention_;  // in place of it
   std::optional<LayerNorm> norm2_;
   std::optional<CrossAttention> cross_attention_;
   LayerNorm norm3_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 #include "autograd/tape.h"
 #include "kernels/attention.h"
@@ -50,6 +51,30 @@ kernels::MaskStrides mask_strides(const char* what, const Tensor& mask,
   return {.batch = strides[0], .head = strides[1], .query = strides[2]};
 }
 
+// Every stride-th row, the last of each stride.
+HeadRows strided(HeadRows rows, int64_t stride, DType dtype) {
+  rows.data =
+      static_cast<std::byte*>(rows.data) + static_cast<size_t>((stride - 1) * rows.row) * size_of(dtype);
+  rows.row *= stride;
+  return rows;
+}
+
+void set_stride(const AttentionOptions& options, kernels::Attention& a) {
+  const int64_t stride = options.key_stride;
+  check(stride >= 1, "[attention] key_stride is {}, expected at least 1", stride);
+  if (stride == 1) {
+    return;
+  }
+  check(!options.mask.defined() && !options.bias.defined() && !options.relative.defined() &&
+            options.window_left < 0 && options.window_right < 0,
+        "[attention] key_stride is {}, expected 1 with masks, bias, windows or relative positions",
+        stride);
+  a.key_stride = stride;
+  a.keys /= stride;
+  a.k = strided(a.k, stride, a.dtype);
+  a.v = strided(a.v, stride, a.dtype);
+}
+
 void set_masks(const AttentionOptions& options, kernels::Attention& a) {
   if (options.lengths.defined()) {
     check_dtype("attention", "lengths", options.lengths, DType::i32);
@@ -58,6 +83,16 @@ void set_masks(const AttentionOptions& options, kernels::Attention& a) {
     for (int64_t b = 0; b < a.batch; ++b) {
       check(a.key_lengths[b] >= 0 && a.key_lengths[b] <= a.keys,
             "[attention] lengths[{}] is {}, expected 0 to {}", b, a.key_lengths[b], a.keys);
+    }
+  }
+  if (options.positions.defined()) {
+    check_dtype("attention", "positions", options.positions, DType::i32);
+    check_shape("attention", "positions", options.positions, {a.batch});
+    a.first_positions = options.positions.data<int32_t>();
+    for (int64_t b = 0; b < a.batch; ++b) {
+      check(a.first_positions[b] <= a.first_position,
+            "[attention] positions[{}] is {}, expected at most {}", b, a.first_positions[b],
+            a.first_position);
     }
   }
   if (options.mask.defined()) {
@@ -113,11 +148,12 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
     a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
   }
   a.causal = options.causal;
-  a.whole_sequence = layout.parts[1] == 3;  // attention_qkv
+  a.whole_sequence = layout.parts[1] == 3 || (options.key_stride > 1 && q[1] == k[1]);
   a.window_left = options.window_left;
   a.window_right = options.window_right;
   set_masks(options, a);
   set_relative(options, a);
+  set_stride(options, a);
   return a;
 }
 
@@ -151,6 +187,13 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back, OwnBuff
     *rows[i] =
         rows_of(targets[i].grad, layout.parts[i], layout.part[i], heads[i], back.forward.head_dim);
     *accumulate[i] = targets[i].accumulate;
+    if (i > 0 && back.forward.key_stride > 1) {  // the rows between get nothing
+      if (!targets[i].accumulate) {
+        std::memset(targets[i].grad.raw(), 0, targets[i].grad.bytes());
+        *accumulate[i] = true;
+      }
+      *rows[i] = strided(*rows[i], back.forward.key_stride, back.forward.dtype);
+    }
   }
 }
 
@@ -182,6 +225,9 @@ void backward(const Saved& saved, const Tensor& dy) {
 
 AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
                     const AttentionOptions& options) {
+  check(options.key_stride == 1 || layout.parts[1] == 1,
+        "[attention] key_stride is {}, expected 1 for keys that lie beside others",
+        options.key_stride);
   kernels::Attention args = forward_args(layout, q, k, options);
   AttentionResult result;
   result.y = Tensor::empty(q, args.dtype);  // [B,Tq,H,D]
@@ -194,11 +240,14 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
   if (Tape* tape = Tape::current(); tape != nullptr && options.dropout > 0.0F) {
     args.dropout = {options.dropout, tape->draw()};
   }
+  check(!options.positions.defined() || Tape::current() == nullptr,
+        "[attention] positions of each sequence are for decoding: they carry no gradient");
   Tape* tape = Tape::recording(
       {&layout.tensors[0], &layout.tensors[1], &layout.tensors[2], &options.relative});
   if (args.causal && tape == nullptr && !options.weights) {
     // What lies beyond the last query is not even packed: a cache may be mostly empty.
-    args.keys = std::clamp<int64_t>(args.first_position + args.queries, 0, args.keys);
+    args.keys = std::clamp<int64_t>((args.first_position + args.queries) / args.key_stride, 0,
+                                    args.keys);
   }
   Saved saved;
   if (tape != nullptr) {

@@ -8,12 +8,16 @@ namespace heed {
 struct AttentionOptions {
   bool causal = false;
   int64_t position = -1;     // of the first query among the keys; -1: the queries are the last ones
+  Tensor positions = {};     // i32 [B]: each sequence's own, none above `position`; no gradient
   Tensor lengths = {};       // i32 [B]: keys past a sequence's length are not seen
   Tensor mask = {};          // i8, non-zero where a query may see a key: [Tq,Tk], [B,Tq,Tk] or
                              // [B,H,Tq,Tk]; extents of 1 in front broadcast
   Tensor bias = {};          // f32, added to the logits; shapes as mask; no gradient
   int64_t window_left = -1;  // local attention: how far a query sees to the left; -1: everything
   int64_t window_right = -1;
+  // Only the keys at positions s-1, 2s-1, ... are looked at, for compressed memories. Lengths are
+  // still those of all keys; masks, windows and relative positions have no such keys.
+  int64_t key_stride = 1;
   Tensor relative = {};          // [H,R,D] or [R,D]: embeddings of relative positions
   int64_t relative_center = -1;  // row of distance 0; -1: the last (the past only)
   float dropout = 0.0F;          // of the weights, while training
@@ -23,7 +27,7 @@ struct AttentionOptions {
 
 struct AttentionResult {
   Tensor y;        // [B,Tq,H,D]
-  Tensor weights;  // f32 [B,H,Tq,Tk], if asked for; without gradient
+  Tensor weights;  // f32 [B,H,Tq,Tk / key_stride], if asked for; without gradient
 };
 
 // q [B,Tq,H,D], k and v [B,Tk,Hk,D] where Hk divides H (fewer key heads than query heads are shared

@@ -21,8 +21,7 @@ LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& fo
   config_.model = model_to_train(recipe_, tokenizers_);
   any_ = make_model(scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
-  length_ = model_->context() > 0 ? std::min(model_->context(), recipe_.data.max_length)
-                                  : recipe_.data.max_length;
+  length_ = model_->context() > 0 ? model_->context() : recipe_.data.max_length;
 }
 
 TextSource LanguageTask::source(std::vector<std::string> files) const {

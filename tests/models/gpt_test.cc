@@ -27,20 +27,38 @@ std::vector<int32_t> numbers(int64_t count) {
   return ids;
 }
 
-class GptTest : public ::testing::TestWithParam<DType> {};
+struct Variant {
+  DType dtype;
+  std::string attention = "";
+
+  GptConfig config() const {
+    GptConfig config = kTiny;
+    config.attention = attention;
+    config.window = 5;
+    return config;
+  }
+};
+std::string variant_name(const ::testing::TestParamInfo<Variant>& info) {
+  return name_of(info.param.dtype) + (info.param.attention.empty() ? "" : "_" + info.param.attention);
+}
+
+// Everything that decodes.
+class GptTest : public ::testing::TestWithParam<Variant> {};
+// What can be trained.
+class GptTraining : public ::testing::TestWithParam<Variant> {};
 
 // A prompt at once, then token by token, gives what the whole sequence gives.
 TEST_P(GptTest, CachedDecodingEqualsFullForward) {
   ParameterStore store;
-  const Gpt model(store.root(), kTiny);
-  store.allocate(GetParam(), 3, ParameterStore::Use::inference);
+  const Gpt model(store.root(), GetParam().config());
+  store.allocate(GetParam().dtype, 3, ParameterStore::Use::inference);
   const std::vector<int32_t> ids = numbers(12);
   const Array full = to_array(model.logits(tokens_of(ids, {1, 12})));
   GptState state;
   const auto compare = [&](const Tensor& logits, int64_t position) {
     const auto row = full.values.begin() + position * kTiny.vocabulary;
     const Array expected{{1, kTiny.vocabulary}, {row, row + kTiny.vocabulary}};
-    EXPECT_LE(error_between(to_array(logits), expected), GetParam() == DType::f32 ? 1e-4 : 0.05)
+    EXPECT_LE(error_between(to_array(logits), expected), GetParam().dtype == DType::f32 ? 1e-4 : 0.05)
         << "position " << position;
   };
   compare(model.step(tokens_of({ids.begin(), ids.begin() + 7}, {1, 7}), state), 6);
@@ -124,9 +142,9 @@ class SteppedRows {
 
 TEST_P(GptTest, RowsOfDifferentLengths) {
   ParameterStore store;
-  const Gpt model(store.root(), kTiny);
-  store.allocate(GetParam(), 3, ParameterStore::Use::batch_invariant);
-  SteppedRows rows(model, GetParam() == DType::f32 ? 1e-4 : 0.06);
+  const Gpt model(store.root(), GetParam().config());
+  store.allocate(GetParam().dtype, 3, ParameterStore::Use::batch_invariant);
+  SteppedRows rows(model, GetParam().dtype == DType::f32 ? 1e-4 : 0.06);
   GptState state;
   rows.show(state, {0, 1, 2, 3}, {3, 9, 1, 6});
   rows.say_next(state);
@@ -147,8 +165,8 @@ TEST_P(GptTest, RowsOfDifferentLengths) {
 // For inference a row's numbers do not depend on the other rows, to the bit.
 TEST_P(GptTest, TheSameBitsAloneAndInABatch) {
   ParameterStore store;
-  const Gpt model(store.root(), kTiny);
-  store.allocate(GetParam(), 3, ParameterStore::Use::batch_invariant);
+  const Gpt model(store.root(), GetParam().config());
+  store.allocate(GetParam().dtype, 3, ParameterStore::Use::batch_invariant);
   const std::vector<int64_t> lengths{3, 9, 1, 6};
   const std::vector<int32_t> ids = numbers(4 * 16);
   const auto at = [&](size_t row) { return ids.begin() + static_cast<int64_t>(row) * 16; };
@@ -188,12 +206,12 @@ struct TrainingRun {
   std::vector<float> weights;
 };
 
-TrainingRun train(DType dtype, int steps, float dropout) {
-  GptConfig config = kTiny;
+TrainingRun train(const Variant& variant, int steps, float dropout) {
+  GptConfig config = variant.config();
   config.dropout = dropout;
   ParameterStore store;
   const Gpt model(store.root(), config);
-  store.allocate(dtype, 3);
+  store.allocate(variant.dtype, 3);
   const auto optimizer = make_optimizer(store, {});
   Tape tape(5);
   const std::vector<int32_t> ids = numbers(2 * 17);
@@ -215,21 +233,61 @@ TrainingRun train(DType dtype, int steps, float dropout) {
   return run;
 }
 
-TEST_P(GptTest, LearnsASequenceByHeart) {
+TEST_P(GptTraining, LearnsASequenceByHeart) {
   const TrainingRun run = train(GetParam(), 90, 0.0F);
   EXPECT_GT(run.losses.front(), 3.0F);
   EXPECT_LT(run.losses.back(), 0.2F);
 }
 
-TEST_P(GptTest, SameSeedSameBits) {
+TEST_P(GptTraining, SameSeedSameBits) {
   const TrainingRun first = train(GetParam(), 5, 0.1F);
   const TrainingRun second = train(GetParam(), 5, 0.1F);
   EXPECT_EQ(first.losses, second.losses);
   EXPECT_EQ(first.weights, second.weights);
 }
 
-INSTANTIATE_TEST_SUITE_P(DTypes, GptTest, ::testing::Values(DType::f32, DType::bf16),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Variants, GptTest,
+                         ::testing::Values(Variant{DType::f32}, Variant{DType::bf16},
+                                           Variant{DType::i8}, Variant{DType::f32, "LM"},
+                                           Variant{DType::bf16, "LMF"}, Variant{DType::i8, "ML"}),
+                         variant_name);
+INSTANTIATE_TEST_SUITE_P(Variants, GptTraining,
+                         ::testing::Values(Variant{DType::f32}, Variant{DType::bf16},
+                                           Variant{DType::f32, "LM"}, Variant{DType::bf16, "LM"}),
+                         variant_name);
+
+TEST(Gpt, RefusesLettersItDoesNotKnow) {
+  ParameterStore store;
+  GptConfig config = kTiny;
+  config.attention = "FX";
+  EXPECT_EQ(error_of([&] { Gpt(store.root(), config); }),
+            "[gpt] model.attention is \"FX\", expected letters F, L and M");
+}
+
+// Nothing that is out of a local window changes the next word, and what compressed keys sum up
+// counts only when they are complete.
+TEST(Gpt, LooksNoFurtherThanItsAttentionLets) {
+  const auto changed = [](const std::string& attention, int64_t place) {
+    ParameterStore store;
+    GptConfig config = kTiny;
+    config.layers = 1;
+    config.attention = attention;
+    config.window = 4;
+    const Gpt model(store.root(), config);
+    store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+    std::vector<int32_t> ids = numbers(12);
+    GptState before;
+    const std::vector<float> first = model.step(tokens_of(ids, {1, 12}), before).to_vector();
+    ids[static_cast<size_t>(place)] = (ids[static_cast<size_t>(place)] + 1) % 37;
+    GptState after;
+    return model.step(tokens_of(ids, {1, 12}), after).to_vector() != first;
+  };
+  for (int64_t place = 0; place < 12; ++place) {
+    EXPECT_TRUE(changed("F", place)) << place;
+    EXPECT_EQ(changed("L", place), place >= 8) << place;
+    EXPECT_TRUE(changed("M", place)) << place;  // 12 tokens are four whole keys
+  }
+}
 
 TEST(Gpt, RefusesAStateOfAnotherBatch) {
   ParameterStore store;

@@ -25,6 +25,7 @@ struct Scenario {
   int64_t relative_rows = 0, center = -1;
   bool shared = false;
   float dropout = 0.0F;
+  int64_t stride = 1;
   enum { apart, qkv, kv } packed = apart;
 };
 
@@ -41,6 +42,7 @@ AttentionOptions options_of(const Scenario& s) {
                      .bias = {},
                      .window_left = s.left,
                      .window_right = s.right,
+                     .key_stride = s.stride,
                      .relative = {},
                      .relative_center = s.center,
                      .dropout = s.dropout};
@@ -81,7 +83,8 @@ reference::Attention reference_of(const Scenario& s) {
     const int64_t p = i + s.keys - s.queries;
     return (!s.causal || j <= p) && (s.left < 0 || j >= p - s.left) &&
            (s.right < 0 || j <= p + s.right) && (s.lengths.empty() || j < s.lengths[b]) &&
-           (!s.mask || mask_at(i, j));
+           (!s.mask || mask_at(i, j)) && j % s.stride == s.stride - 1 &&
+           (s.lengths.empty() || j < s.lengths[b] / s.stride * s.stride);
   };
   if (s.bias) {
     a.bias = [](int64_t, int64_t h, int64_t i, int64_t j) { return bias_at(h, i, j); };
@@ -89,9 +92,10 @@ reference::Attention reference_of(const Scenario& s) {
   if (s.dropout > 0.0F) {
     a.keep = [s](int64_t b, int64_t h, int64_t i, int64_t j) {
       const kernels::Dropout dropout{s.dropout, {kCaseSeed, 0}};
-      const kernels::AttentionDropoutLayout layout(s.queries, s.keys);
+      const kernels::AttentionDropoutLayout layout(s.queries, s.keys / s.stride);
       const bool keeps = dropout.keeps(
-          static_cast<uint64_t>((b * s.heads + h) * layout.head + i * layout.row + j));
+          static_cast<uint64_t>(
+          (b * s.heads + h) * layout.head + i * layout.row + j / s.stride));
       return keeps ? 1.0 / (1.0 - double{s.dropout}) : 0.0;
     };
   }
@@ -199,6 +203,14 @@ const bool kRegistered = add_cases({
                     .relative_rows = 7,
                     .dropout = 0.2F,
                     .packed = Scenario::qkv}),
+    attention_case({.name = "stride", .queries = 8, .keys = 8, .causal = true, .stride = 3}),
+    attention_case({.name = "stride_past",
+                    .queries = 2,
+                    .keys = 9,
+                    .causal = true,
+                    .lengths = {9, 5},
+                    .dropout = 0.2F,
+                    .stride = 2}),
     attention_case({.name = "odd_dim", .batch = 1, .queries = 4, .keys = 4, .dim = 19}),
 });
 
