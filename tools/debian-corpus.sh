@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Makes a parallel corpus from the package descriptions that Debian's translators wrote.
+# Makes a parallel corpus from the package descriptions that Debian's translators wrote, or one of summaries.
 #   tools/debian-corpus.sh LANGUAGE OUT
 # LANGUAGE is one that Debian translates into (it, fr, de, ...). OUT gets train, valid and test, each as .en and
 # .LANGUAGE, a sentence a line. Short descriptions are pairs; long ones are split into paragraphs and sentences, where
 # both sides have equally many. A sentence is held out by a hash of its English text, so that it stays in its part
-# when Debian's descriptions change.
+# when Debian's descriptions change. With en as the language OUT gets train.tsv, valid.tsv and test.tsv instead: in each
+# line a long description, TAB, and the short one that sums it up.
 #
 # Needs apt, perl-base, coreutils and the network, all of which every Debian has; no root. The system's apt is not
 # touched: its sources and proxies are used, with lists in a temporary folder.
@@ -23,7 +24,6 @@ if [[ $# -ne 2 || ! $1 =~ ^[a-z]{2,3}([_-][A-Za-z]+)?$ || -z $2 ]]; then
 fi
 language=$1
 out=$2
-[[ $language != en ]] || fail "the other side is English already; give another language"
 helper=/usr/lib/apt/apt-helper
 for program in apt-get apt-config perl sort $helper; do
   command -v "$program" >/dev/null || fail "$program is missing; this needs Debian's apt and perl"
@@ -74,11 +74,12 @@ if [[ ${#releases[@]} -eq 0 || ${#english[@]} -eq 0 ]]; then
   tail -n 5 "$work/log" >&2
   fail "apt fetched no descriptions; is there a network connection?"
 fi
-if [[ ${#foreign[@]} -eq 0 ]]; then
+if [[ $language != en && ${#foreign[@]} -eq 0 ]]; then
   known=$(cat "${releases[@]}" | grep -oE 'i18n/Translation-[A-Za-z_]+' | sed 's/.*-//' | sort -u | grep -vx en | tr '\n' ' ')
   fail "Debian has no descriptions in \"$language\"; it has: $known"
 fi
 for list in "${english[@]}"; do $helper cat-file "$list"; done >"$work/en"
+[[ $language != en ]] || foreign=()
 for list in "${foreign[@]}"; do $helper cat-file "$list"; done >"$work/foreign"
 
 # shellcheck disable=SC2016 # perl's own variables
@@ -162,7 +163,7 @@ perl -e '
   }
 
   my $foreign = descriptions($foreign_file);
-  my $english = descriptions($english_file, $foreign);
+  my $english = descriptions($english_file, $language eq "en" ? undef : $foreign);
   my (%seen, @pairs);
   my ($common, $aligned) = (0, 0);
   my $pair = sub {
@@ -171,6 +172,12 @@ perl -e '
   };
   for my $md5 (sort keys %$english) {
     my ($short, @long) = @{$english->{$md5}};
+    if ($language eq "en") {  # the first of equal summaries: families of packages share them
+      my $text = join(" ", @long);
+      my $teaches = length($text) >= 150 && length($text) <= 4000 && length($short) >= 10;
+      push @pairs, [$text, $short] if $teaches && !$seen{$short}++;
+      next;
+    }
     my ($other_short, @other_long) = @{$foreign->{$md5}};
     $common++;
     $pair->($short, $other_short);
@@ -192,6 +199,12 @@ perl -e '
     push @{$part{$i >= 2 * $held_out ? "train" : $i % 2 ? "test" : "valid"}}, $order[$i];
   }
   for my $name (sort keys %part) {
+    if ($language eq "en") {
+      open(my $tsv, ">", "$folder/$name.tsv") or die "$folder/$name.tsv: $!\n";
+      print $tsv "$_->[1]\t$_->[2]\n" for @{$part{$name}};
+      close($tsv) or die "$folder: $!\n";
+      next;
+    }
     open(my $en, ">", "$folder/$name.en") or die "$folder/$name.en: $!\n";
     open(my $other, ">", "$folder/$name.$language") or die "$folder/$name.$language: $!\n";
     for (@{$part{$name}}) {
@@ -200,7 +213,8 @@ perl -e '
     }
     close($en) && close($other) or die "$folder: $!\n";
   }
-  printf "debian-corpus: %d descriptions in both languages, %d of them with equally many paragraphs\n", $common, $aligned;
+  printf "debian-corpus: %d descriptions in both languages, %d of them with equally many paragraphs\n", $common, $aligned
+    if $language ne "en";
 ' "$language" "$work/en" "$work/foreign" "$work/corpus" "$held_out" || fail "no corpus was made"
 
 # Each file appears whole: copied beside its place, then renamed.
@@ -212,5 +226,7 @@ for file in "$work"/corpus/*; do
   fi
 done
 for name in train valid test; do
-  printf 'debian-corpus: %7d pairs in %s\n' "$(wc -l <"$out/$name.en")" "$out/$name.{en,$language}"
+  files=$out/$name.{en,$language} lines=$out/$name.en
+  [[ $language != en ]] || files=$out/$name.tsv lines=$out/$name.tsv
+  printf 'debian-corpus: %7d pairs in %s\n' "$(wc -l <"$lines")" "$files"
 done

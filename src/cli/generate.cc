@@ -21,7 +21,19 @@ struct GenerateArguments {
   int64_t n = 1;
   int64_t batch = 8;
   bool only_new = false;
+  bool summarise = false;
 };
+
+std::vector<int32_t> prompt_ids(const LoadedLanguageModel& model, const GenerateArguments& arguments,
+                                const std::string& text) {
+  const Tokenizer& tokenizer = *model.tokenizers.target;
+  if (!arguments.summarise) {
+    return encode_prompt(tokenizer, text);
+  }
+  std::vector<int32_t> ids = tokenizer.encode(text);
+  ids.push_back(separator_of(tokenizer));
+  return ids;
+}
 
 const char* name_of(GenerateEnd end) {
   return end == GenerateEnd::length ? "length" : end == GenerateEnd::end_token ? "end" : "stop";
@@ -39,12 +51,12 @@ void warn_of_forgotten(const Generated& result, int64_t context, const std::stri
 // One prompt: streamed. Several answers follow each other, numbered.
 void generate_one(const LoadedLanguageModel& model, const GenerateArguments& arguments,
                   const std::string& prompt) {
-  const std::vector<int32_t> ids = encode_prompt(*model.tokenizers.target, prompt);
+  const std::vector<int32_t> ids = prompt_ids(model, arguments, prompt);
   for (int64_t sample = 0; sample < arguments.n; ++sample) {
     if (arguments.n > 1) {
       fmt::print("{}--- {}\n", sample > 0 ? "\n" : "", sample + 1);
     }
-    fmt::print("{}", arguments.only_new ? "" : prompt);
+    fmt::print("{}", arguments.only_new || arguments.summarise ? "" : prompt);
     std::fflush(stdout);
     const GenerateRequest request{ids, static_cast<uint64_t>(sample)};
     const auto results = generate(model, std::span(&request, 1), arguments.options,
@@ -82,8 +94,7 @@ void generate_lines(const LoadedLanguageModel& model, const GenerateArguments& a
   };
   for (std::string line; lines.next(line);) {
     for (int64_t sample = 0; sample < arguments.n; ++sample) {
-      requests.push_back(
-          {encode_prompt(*model.tokenizers.target, line), static_cast<uint64_t>(sample)});
+      requests.push_back({prompt_ids(model, arguments, line), static_cast<uint64_t>(sample)});
       texts.push_back(line);
     }
     if (static_cast<int64_t>(requests.size()) >= arguments.batch * arguments.n) {
@@ -149,12 +160,15 @@ void add_generate(CLI::App& app) {
       ->capture_default_str();
   add_precision(*command, arguments->precision);
   command->add_flag("--only-new", arguments->only_new, "do not print the prompt");
+  command->add_flag("--summarise", arguments->summarise,
+                    "say what follows the prompt and a separator, as the task summarise teaches");
   add_sampling(*command, arguments->options);
   command->footer(
       "Examples:\n"
       "  heed generate --model gpt2 --prompt 'The meaning of life is' --max-tokens 50\n"
       "  heed generate --model runs/shakespeare --prompt 'ROMEO:' --temperature 0.8 --top-k 50\n"
-      "  heed generate --model gpt2 --prompts questions.txt --stop '\\n' > answers.jsonl");
+      "  heed generate --model gpt2 --prompts questions.txt --stop '\\n' > answers.jsonl\n"
+      "  heed generate --model runs/summaries --summarise --temperature 0 --prompt-file long.txt");
   command->callback([arguments] { run(*arguments); });
 }
 

@@ -79,10 +79,14 @@ void TrainProgress::stepped(const StepReport& report) {
 }
 
 void TrainProgress::validated(const ValidationReport& report) {
-  std::string text = fmt::format("step {} validation loss {:.4f} perplexity {:.2f}", report.step,
-                                 report.score.loss, std::exp(report.score.loss));
-  if (!report.score.metric.empty()) {
-    text += fmt::format(" {} {:.2f}", title_of(report.score.metric), report.score.value);
+  const std::string& metric = report.score.metric;
+  std::string text = fmt::format("step {} validation loss {:.4f}", report.step, report.score.loss);
+  if (metric.empty() || metric == "bleu") {  // the loss is that of words
+    text += fmt::format(" perplexity {:.2f}", std::exp(report.score.loss));
+  }
+  if (!metric.empty()) {
+    text += fmt::format(" {} {:.{}f}", title_of(metric), report.score.value,
+                        metric == "bleu" ? 2 : 4);  // BLEU is a percentage, the others are shares
   }
   line(fmt::format("{} in {:.1f} s{}", text, report.seconds, report.best ? " (best)" : ""));
   if (!report.score.example.empty()) {

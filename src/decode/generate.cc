@@ -200,6 +200,11 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, std::string_view 
   return ids;
 }
 
+int32_t separator_of(const Tokenizer& tokenizer) {
+  const SpecialIds& special = tokenizer.special();
+  return special.start >= 0 ? special.start : special.end;
+}
+
 std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 std::span<const GenerateRequest> requests,
                                 const GenerateOptions& options, const TextCallback& said) {

@@ -45,6 +45,9 @@ using TextCallback = std::function<void(size_t request, const std::string& text)
 // A prompt as the model reads it. An empty one becomes END, which starts texts.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, std::string_view text);
 
+// What stands between a source and its summary in one sequence: START, or END where there is none.
+int32_t separator_of(const Tokenizer& tokenizer);
+
 // All requests at once.
 std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 std::span<const GenerateRequest> requests,

@@ -206,7 +206,8 @@ struct Recipe {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("task", task, "what is learned",
-      {.choices = {"translate", "language", "masked", "classify", "similarity"}});
+      {.choices = {"translate", "language", "masked", "classify", "similarity",
+                   "summarise"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

@@ -4,6 +4,7 @@
 #include "train/language_task.h"
 #include "train/masked_task.h"
 #include "train/similarity_task.h"
+#include "train/summarise_task.h"
 #include "train/translate_task.h"
 
 namespace heed {
@@ -21,6 +22,9 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
   }
   if (recipe.task == "similarity") {
     return std::make_unique<SimilarityTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "summarise") {
+    return std::make_unique<SummariseTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }
