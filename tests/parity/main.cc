@@ -1,4 +1,5 @@
-// parity_dump DIR: two small models with all they compute, for torch_parity.py to compute again.
+// parity_dump DIR: two small models with all they compute, for torch_parity.py to compute again,
+// and in DIR/folders two more as model folders, for folder_parity.py.
 //
 // Each folder of DIR holds a model's parameters, tokens, logits, loss and gradients, and the losses
 // of ten steps of Adam on the same batch.
@@ -12,6 +13,7 @@
 
 #include "heed.h"
 #include "parity/dump.h"
+#include "parity/folders.h"
 
 namespace heed::parity {
 namespace {
@@ -168,6 +170,7 @@ int main(int argc, char** argv) {
     heed::parity::dump_transformer(folder + "/transformer_post_norm", false);
     heed::parity::dump_transformer(folder + "/transformer_pre_norm", true);
     heed::parity::dump_gpt(folder + "/gpt");
+    heed::parity::dump_folders(folder + "/folders");
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

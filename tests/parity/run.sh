@@ -12,3 +12,4 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 "$1" "$folder"
 "$python" "$here/torch_parity.py" "$folder"
+"$python" "$here/folder_parity.py" "$folder/folders"
