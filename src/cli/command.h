@@ -44,6 +44,7 @@ void add_generate(CLI::App& app);
 void add_eval(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_classify(CLI::App& app);  // and fill, match
+void add_music(CLI::App& app);
 void add_model_commands(CLI::App& app);
 
 }  // namespace heed::cli
