@@ -20,8 +20,7 @@ inline void add_dtype(CLI::App& command, const std::string& name, const std::str
                       const std::function<void(DType)>& set) {
   command
       .add_option_function<std::string>(
-          name,
-          [set](const std::string& dtype) { set(dtype_named(dtype)); }, help)
+          name, [set](const std::string& dtype) { set(dtype_named(dtype)); }, help)
       ->check(CLI::IsMember({"f32", "bf16", "int8"}));
 }
 

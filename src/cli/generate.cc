@@ -24,8 +24,8 @@ struct GenerateArguments {
   bool summarise = false;
 };
 
-std::vector<int32_t> prompt_ids(const LoadedLanguageModel& model, const GenerateArguments& arguments,
-                                const std::string& text) {
+std::vector<int32_t> prompt_ids(const LoadedLanguageModel& model,
+                                const GenerateArguments& arguments, const std::string& text) {
   const Tokenizer& tokenizer = *model.tokenizers.target;
   if (!arguments.summarise) {
     return encode_prompt(tokenizer, text);

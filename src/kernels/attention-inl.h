@@ -46,8 +46,9 @@ HWY_INLINE int64_t first_position(const kernels::Attention& a, int64_t b) {
 // Keys that query i of sequence b may see, before any mask.
 HWY_INLINE Range visible_keys(const kernels::Attention& a, int64_t b, int64_t i) {
   const int64_t position = i + first_position(a, b);
-  int64_t end =
-      a.key_lengths == nullptr ? a.keys : std::clamp<int64_t>(a.key_lengths[b] / a.key_stride, 0, a.keys);
+  int64_t end = a.key_lengths == nullptr
+                    ? a.keys
+                    : std::clamp<int64_t>(a.key_lengths[b] / a.key_stride, 0, a.keys);
   if (a.causal) {
     end = std::min(end, (position + 1) / a.key_stride);
   }
@@ -104,8 +105,8 @@ HWY_INLINE Range relative_range(const kernels::Attention& a, const Block& block)
 template <typename Fn>
 HWY_INLINE void relative_runs(const kernels::Attention& a, const Block& block, const Range& range,
                               int64_t i, Range columns, const Fn& fn) {
-  const int64_t offset = block.key - (block.query + i) - first_position(a, block.b) +
-                         a.relative_center;
+  const int64_t offset =
+      block.key - (block.query + i) - first_position(a, block.b) + a.relative_center;
   const int64_t low = std::clamp(-offset, columns.begin, columns.end);
   const int64_t high = std::clamp(a.relative_rows - offset, low, columns.end);
   if (columns.begin < low) {

@@ -46,13 +46,13 @@ struct Attention {
   DType dtype;
   HeadRows q, k, v, y;
   float scale;
-  int64_t first_position;  // of query 0 among the keys
+  int64_t first_position;                    // of query 0 among the keys
   const int32_t* first_positions = nullptr;  // [batch]: each sequence's own instead
   bool causal = false;
   int64_t window_left = -1;   // positions seen to the left; -1: all
   int64_t window_right = -1;  // and to the right
-  // Key j stands at position j * key_stride + key_stride - 1: it sums up the positions since the key
-  // before. Not with windows and relative positions.
+  // Key j stands at position j * key_stride + key_stride - 1: it sums up the positions since the
+  // key before. Not with windows and relative positions.
   int64_t key_stride = 1;
   // Queries and keys are one sequence and its padding, so `queries` depends on the batch: the form
   // for a few queries, which rounds differently, is not for it.

@@ -67,8 +67,8 @@ void int8_quantize_rows(const float* x, const kernels::Int8Values& to, int64_t b
   for (int64_t row = begin; row < end; ++row) {
     for (int64_t b = 0; b < blocks; ++b) {
       const int64_t at = row * to.columns + b * kernels::kInt8Block;
-      const auto n = static_cast<size_t>(
-          std::min(kernels::kInt8Block, to.columns - b * kernels::kInt8Block));
+      const auto n =
+          static_cast<size_t>(std::min(kernels::kInt8Block, to.columns - b * kernels::kInt8Block));
       const bf16 scale(largest(x + at, n) / 127.0F);
       const auto step = static_cast<float>(scale);
       round_block(x + at, n, step > 1e-30F ? 1.0F / step : 0.0F, to.values + at);
@@ -107,9 +107,8 @@ void int8_quantize_inputs(const kernels::Int8Product& args, const kernels::Int8I
       const int64_t first = i % to.blocks * kernels::kInt8Block;
       const T* x = static_cast<const T*>(args.x.data) + row * args.ldx + first;
       const int64_t n = std::min(kernels::kInt8Block, args.w.columns - first);
-      const InputBlock block =
-          quantize_input(x, static_cast<size_t>(n),
-                         const_cast<int8_t*>(to.values) + i * kernels::kInt8Block);
+      const InputBlock block = quantize_input(
+          x, static_cast<size_t>(n), const_cast<int8_t*>(to.values) + i * kernels::kInt8Block);
       const_cast<float*>(to.scales)[i] = block.scale;
       const_cast<int32_t*>(to.offsets)[i] = block.offset;
     }
@@ -123,8 +122,8 @@ using SumVec = hn::Vec<SumTag>;
 // Four of x's integers as two pairs of words, repeated: those of even and those of odd columns.
 HWY_INLINE void pair_inputs(const int8_t* x, hn::Vec<WordTag>& even, hn::Vec<WordTag>& odd) {
   const auto pair = [](int8_t low, int8_t high) {
-    const auto bits = (static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16) |
-                      static_cast<uint16_t>(low);
+    const auto bits =
+        (static_cast<uint32_t>(static_cast<uint16_t>(high)) << 16) | static_cast<uint16_t>(low);
     return hn::BitCast(WordTag(), hn::Set(SumTag(), static_cast<int32_t>(bits)));
   };
   even = pair(x[0], x[2]);
@@ -162,9 +161,8 @@ void int8_columns(const kernels::Int8Product& args, const kernels::Int8Inputs& x
           const int64_t tile = group * x.blocks + b;
           const SumVec exact = tile_sums(args.w.tiles + tile * kernels::kInt8Tile,
                                          x.values + (r * x.blocks + b) * kernels::kInt8Block, lane);
-          const FloatVec scale =
-              hn::Mul(load(args.w.scales + tile * kernels::kInt8Rows + lane),
-                      set(x.scales[r * x.blocks + b]));
+          const FloatVec scale = hn::Mul(load(args.w.scales + tile * kernels::kInt8Rows + lane),
+                                         set(x.scales[r * x.blocks + b]));
           total = hn::MulAdd(hn::ConvertTo(FloatTag(), exact), scale, total);
         }
         store(total, sums + lane);
@@ -218,8 +216,7 @@ void int8_dequantize(const Int8Values& from, float* x) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t i = 0; i < from.columns; ++i) {
         const auto scale = static_cast<float>(from.scales[row * blocks + i / kInt8Block]);
-        x[row * from.columns + i] =
-            static_cast<float>(from.values[row * from.columns + i]) * scale;
+        x[row * from.columns + i] = static_cast<float>(from.values[row * from.columns + i]) * scale;
       }
     }
   });

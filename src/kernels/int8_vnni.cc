@@ -22,7 +22,8 @@
 #include "kernels/cpu.h"
 
 // Chosen per function: the rest of the binary runs on any x86-64.
-#define HEED_VNNI_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))
+#define HEED_VNNI_TARGET \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))
 #define HEED_VNNI_INLINE inline __attribute__((always_inline)) HEED_VNNI_TARGET
 
 namespace heed::kernels {

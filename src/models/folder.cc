@@ -307,10 +307,9 @@ void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFol
   check_size("target", *loaded.tokenizers.target, target);
   check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
   const StoredParameters stored(folder, loaded.store, model.value("kind", ""));
-  loaded.store.allocate(compute.value_or(stored.int8() ? DType::i8 : DType::f32),
-                        [&](const ParameterEntry& entry, std::span<float> values) {
-                          stored.read(entry, values);
-                        });
+  loaded.store.allocate(
+      compute.value_or(stored.int8() ? DType::i8 : DType::f32),
+      [&](const ParameterEntry& entry, std::span<float> values) { stored.read(entry, values); });
 }
 
 namespace {
@@ -361,8 +360,8 @@ class TensorsToWrite {
     const Tensor values = Tensor::empty(part.shape(), DType::i8);
     const Tensor scales =
         Tensor::empty({part.dim(0), kernels::int8_blocks(part.dim(1))}, DType::bf16);
-    kernels::int8_quantize(part.data<float>(), {part.dim(0), part.dim(1), values.data<int8_t>(),
-                                                scales.data<bf16>()});
+    kernels::int8_quantize(part.data<float>(),
+                           {part.dim(0), part.dim(1), values.data<int8_t>(), scales.data<bf16>()});
     add_tensor(name, values);
     add_tensor(name + kScale, scales);
   }

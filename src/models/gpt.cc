@@ -126,7 +126,7 @@ Tensor Gpt::step(const Tensor& tokens, DecodeState& base, std::span<const int64_
     cache.coming.assign(lengths.begin(), lengths.end());
   }
   const Tensor x = hidden(tokens, &state);  // [R,T,C]
-  return project(last_rows(x, lengths));  // [R,V]
+  return project(last_rows(x, lengths));    // [R,V]
 }
 
 void Gpt::select(DecodeState& base, std::span<const int64_t> rows) const {

@@ -252,9 +252,8 @@ CompressedAttention::CompressedAttention(const Scope& s, const CompressedAttenti
 }
 
 Tensor CompressedAttention::compress(const Tensor& kv, bool with_past) const {
-  return conv1d(
-      kv, convolution_, Tensor(),
-      {.padding_left = with_past ? 0 : config_.stride - 1, .groups = 2 * config_.heads});
+  return conv1d(kv, convolution_, Tensor(),
+                {.padding_left = with_past ? 0 : config_.stride - 1, .groups = 2 * config_.heads});
 }
 
 // The convolution where others came before; cache.last [R, K-1 positions of 2C] moves on.
@@ -270,12 +269,10 @@ Tensor CompressedAttention::continued(const Tensor& kv, KvCache& cache) const {
   cache.last = Tensor::empty({rows, past * width}, kv.dtype());
   for (int64_t row = 0; row < rows; ++row) {
     const int64_t steps = cache.coming.empty() ? kv.dim(1) : cache.coming[static_cast<size_t>(row)];
-    std::memcpy(cache.last.rows(row, row + 1).raw(),
-                window.rows(row, row + 1)
-                    .reshape({window.dim(1), width})
-                    .rows(steps, steps + past)
-                    .raw(),
-                bytes);
+    std::memcpy(
+        cache.last.rows(row, row + 1).raw(),
+        window.rows(row, row + 1).reshape({window.dim(1), width}).rows(steps, steps + past).raw(),
+        bytes);
   }
   return compress(window, true);  // [R,T,2C]
 }

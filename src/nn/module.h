@@ -51,10 +51,10 @@ struct ParameterEntry {
   Shape shape;
   Init init;
   bool product = false;  // used by linear() and embedding() alone: may be int8
-  int64_t offset = 0;  // into the flat arrays
-  Tensor value;        // f32, a view of the master; for inference the same as compute
-  Tensor compute;      // what ops use: bf16 copy or value, with the gradient slot
-  GradSlot slot;       // its grad is a view of the flat gradients
+  int64_t offset = 0;    // into the flat arrays
+  Tensor value;          // f32, a view of the master; for inference the same as compute
+  Tensor compute;        // what ops use: bf16 copy or value, with the gradient slot
+  GradSlot slot;         // its grad is a view of the flat gradients
 };
 
 // A layer's handle on one of its parameters.

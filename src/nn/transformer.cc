@@ -25,11 +25,12 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
                                          .branch_deviation = config.branch_deviation}) {
   if (config.compression > 1) {
     compressed_attention_.emplace(
-        s / "self_attention", CompressedAttentionConfig{.width = config.width,
-                                                        .heads = config.heads,
-                                                        .stride = config.compression,
-                                                        .deviation = config.deviation,
-                                                        .branch_deviation = config.branch_deviation});
+        s / "self_attention",
+        CompressedAttentionConfig{.width = config.width,
+                                  .heads = config.heads,
+                                  .stride = config.compression,
+                                  .deviation = config.deviation,
+                                  .branch_deviation = config.branch_deviation});
   } else {
     self_attention_.emplace(s / "self_attention",
                             SelfAttentionConfig{.width = config.width,

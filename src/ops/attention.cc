@@ -53,8 +53,8 @@ kernels::MaskStrides mask_strides(const char* what, const Tensor& mask,
 
 // Every stride-th row, the last of each stride.
 HeadRows strided(HeadRows rows, int64_t stride, DType dtype) {
-  rows.data =
-      static_cast<std::byte*>(rows.data) + static_cast<size_t>((stride - 1) * rows.row) * size_of(dtype);
+  rows.data = static_cast<std::byte*>(rows.data) +
+              static_cast<size_t>((stride - 1) * rows.row) * size_of(dtype);
   rows.row *= stride;
   return rows;
 }
@@ -246,8 +246,8 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
       {&layout.tensors[0], &layout.tensors[1], &layout.tensors[2], &options.relative});
   if (args.causal && tape == nullptr && !options.weights) {
     // What lies beyond the last query is not even packed: a cache may be mostly empty.
-    args.keys = std::clamp<int64_t>((args.first_position + args.queries) / args.key_stride, 0,
-                                    args.keys);
+    args.keys =
+        std::clamp<int64_t>((args.first_position + args.queries) / args.key_stride, 0, args.keys);
   }
   Saved saved;
   if (tape != nullptr) {

@@ -150,7 +150,9 @@ void check_text(const Recipe& recipe, const std::string& where) {
 }
 
 std::string default_kind(const std::string& task) {
-  return task == "translate" ? "transformer" : task == "language" || task == "summarise" ? "gpt2" : "bert";
+  return task == "translate"                         ? "transformer"
+         : task == "language" || task == "summarise" ? "gpt2"
+                                                     : "bert";
 }
 
 // Scores have no classes to count.

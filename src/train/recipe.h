@@ -60,7 +60,8 @@ struct DataConfig {
     v("valid_share", valid_share, "without valid_text: the last part of the text is held out",
       {.least = 0, .most = 0.9});
     v("line_end", line_end, "an END token behind every line of text instead of a line end");
-    v("max_length", max_length, "pairs with more tokens on a side are skipped; the window of a language model that "
+    v("max_length", max_length,
+      "pairs with more tokens on a side are skipped; the window of a language model that "
       "looks back without end",
       {.least = 1, .most = 100000});
     v("batch_tokens", batch_tokens, "padded tokens in a batch, on each side",
@@ -206,8 +207,7 @@ struct Recipe {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("task", task, "what is learned",
-      {.choices = {"translate", "language", "masked", "classify", "similarity",
-                   "summarise"}});
+      {.choices = {"translate", "language", "masked", "classify", "similarity", "summarise"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

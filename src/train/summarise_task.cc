@@ -34,8 +34,7 @@ Shifted shift(const HostTexts& texts) {
   for (int64_t row = 0; row < texts.rows; ++row) {
     for (int64_t t = 0; t < steps; ++t) {
       const auto next = static_cast<size_t>(row * texts.width + t + 1);
-      const bool counts =
-          t + 1 < texts.lengths[static_cast<size_t>(row)] && texts.types[next] == 1;
+      const bool counts = t + 1 < texts.lengths[static_cast<size_t>(row)] && texts.types[next] == 1;
       input.push_back(texts.tokens[next - 1]);
       target.push_back(counts ? texts.tokens[next] : kIgnore);
       count += counts ? 1 : 0;
@@ -129,8 +128,8 @@ Tensor SummariseTask::loss(const TaskBatch& batch) const {
 
 Tensor SummariseTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_ - 1, 128);
-  const Tensor ids = Tensor::zeros(
-      {std::max<int64_t>(1, recipe_.data.batch_tokens / length), length}, DType::i32);
+  const Tensor ids =
+      Tensor::zeros({std::max<int64_t>(1, recipe_.data.batch_tokens / length), length}, DType::i32);
   return sequence_loss(model_->logits(ids), ids, {});
 }
 

@@ -30,7 +30,8 @@ class SummariseTask : public Task {
   };
 
   // What the model is shown of a table: [source] separator [summary] END.
-  std::vector<EncodedText> encode(const std::vector<std::string>& files, std::string* skipped) const;
+  std::vector<EncodedText> encode(const std::vector<std::string>& files,
+                                  std::string* skipped) const;
   Tensor loss_of(const LanguageModel& model, const HostTexts& texts, bool training) const;
   double mean_loss(const LanguageModel& model, const std::vector<EncodedText>& texts) const;
 

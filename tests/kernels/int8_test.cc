@@ -43,8 +43,7 @@ struct Quantized {
 
 struct Packed {
   Packed(const std::vector<float>& w, int64_t rows, int64_t columns)
-      : bytes(kernels::Int8Matrix::bytes(rows, columns)),
-        matrix(bytes.data(), rows, columns) {
+      : bytes(kernels::Int8Matrix::bytes(rows, columns)), matrix(bytes.data(), rows, columns) {
     kernels::int8_pack(w.data(), rows, columns, bytes.data());
   }
 
@@ -139,7 +138,8 @@ TEST(Int8, RowsOfThePackedMatrixAreTheQuantisedOnes) {
 TEST(Int8, ProductsOfAllSizes) {
   for_each_isa([] {
     for (const int64_t m : {1, 2, 5, 6, 7, 13}) {
-      for (const auto& [n, k] : {std::pair<int64_t, int64_t>{1, 1}, {16, 64}, {33, 70}, {50, 257}}) {
+      for (const auto& [n, k] :
+           {std::pair<int64_t, int64_t>{1, 1}, {16, 64}, {33, 70}, {50, 257}}) {
         SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
         const std::vector<float> x = normal(m * k, 5);
         const std::vector<float> w = normal(n * k, 6);
@@ -184,8 +184,7 @@ TEST(Int8, ARowGivesTheSameBitsInAnyCompany) {
     const Packed w(normal(n * k, 10), n, k);
     const std::vector<float> together = product(x, kRows, w);
     for (int64_t r = 0; r < kRows; ++r) {
-      const std::vector<float> alone =
-          product({x.begin() + r * k, x.begin() + (r + 1) * k}, 1, w);
+      const std::vector<float> alone = product({x.begin() + r * k, x.begin() + (r + 1) * k}, 1, w);
       ASSERT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + r * n)) << r;
     }
   });
@@ -223,8 +222,8 @@ TEST(Int8, WhatIsNoNumberSpoilsItsOwnRowAlone) {
   for_each_isa([] {
     constexpr int64_t k = 128;
     const Packed w(normal(17 * k, 14), 17, k);
-    for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
-                            std::numeric_limits<float>::infinity()}) {
+    for (const float bad :
+         {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
       std::vector<float> x = normal(3 * k, 15);
       x[k + 70] = bad;
       const std::vector<float> y = product(x, 3, w);

@@ -39,7 +39,8 @@ struct Variant {
   }
 };
 std::string variant_name(const ::testing::TestParamInfo<Variant>& info) {
-  return name_of(info.param.dtype) + (info.param.attention.empty() ? "" : "_" + info.param.attention);
+  return name_of(info.param.dtype) +
+         (info.param.attention.empty() ? "" : "_" + info.param.attention);
 }
 
 // Everything that decodes.
@@ -58,7 +59,8 @@ TEST_P(GptTest, CachedDecodingEqualsFullForward) {
   const auto compare = [&](const Tensor& logits, int64_t position) {
     const auto row = full.values.begin() + position * kTiny.vocabulary;
     const Array expected{{1, kTiny.vocabulary}, {row, row + kTiny.vocabulary}};
-    EXPECT_LE(error_between(to_array(logits), expected), GetParam().dtype == DType::f32 ? 1e-4 : 0.05)
+    EXPECT_LE(error_between(to_array(logits), expected),
+              GetParam().dtype == DType::f32 ? 1e-4 : 0.05)
         << "position " << position;
   };
   compare(model.step(tokens_of({ids.begin(), ids.begin() + 7}, {1, 7}), state), 6);

@@ -138,10 +138,10 @@ TEST(Int8Folder, NamesScalesThatAreMissingOrOfTheWrongShape) {
   };
   const std::string file = (small / "model.safetensors").string();
   const std::string scale = "transformer.wte.weight.scale";
-  EXPECT_EQ(write_without(scale, true),
-            "[model folder] " + file + ": tensor " + scale + " is [" +
-                std::to_string(folder.tokenizer->size() - 1) + ",2], expected [" +
-                std::to_string(folder.tokenizer->size()) + ",2]");
+  EXPECT_EQ(write_without(scale, true), "[model folder] " + file + ": tensor " + scale + " is [" +
+                                            std::to_string(folder.tokenizer->size() - 1) +
+                                            ",2], expected [" +
+                                            std::to_string(folder.tokenizer->size()) + ",2]");
   EXPECT_EQ(write_without(scale, false),
             "[model folder] " + file +
                 ": tensor transformer.wte.weight is I8 and needs scales, BF16 " + scale);

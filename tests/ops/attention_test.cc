@@ -94,8 +94,7 @@ reference::Attention reference_of(const Scenario& s) {
       const kernels::Dropout dropout{s.dropout, {kCaseSeed, 0}};
       const kernels::AttentionDropoutLayout layout(s.queries, s.keys / s.stride);
       const bool keeps = dropout.keeps(
-          static_cast<uint64_t>(
-          (b * s.heads + h) * layout.head + i * layout.row + j / s.stride));
+          static_cast<uint64_t>((b * s.heads + h) * layout.head + i * layout.row + j / s.stride));
       return keeps ? 1.0 / (1.0 - double{s.dropout}) : 0.0;
     };
   }

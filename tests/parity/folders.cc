@@ -16,8 +16,8 @@ Tensor random_ids(uint64_t stream, const Shape& shape, int32_t below) {
   const RandomStream random{kSeed, stream};
   std::vector<int32_t> ids;
   for (int64_t i = 0; i < shape.size(); ++i) {
-    ids.push_back(static_cast<int32_t>(random.bits(static_cast<uint64_t>(i)) %
-                                       static_cast<uint64_t>(below)));
+    ids.push_back(
+        static_cast<int32_t>(random.bits(static_cast<uint64_t>(i)) % static_cast<uint64_t>(below)));
   }
   return Tensor::from_ints(ids, shape);
 }

@@ -63,8 +63,7 @@ TEST(SummariseTask, LearnsWhatMatters) {
     const Tokenizer& tokenizer = *model->tokenizers.target;
     GenerateRequest request{tokenizer.encode("abcDabce")};
     request.prompt.push_back(separator_of(tokenizer));
-    const auto said =
-        generate(*model, std::span(&request, 1), {.sampling = {.temperature = 0.0F}});
+    const auto said = generate(*model, std::span(&request, 1), {.sampling = {.temperature = 0.0F}});
     EXPECT_EQ(said.front().text, "DD");
     EXPECT_EQ(said.front().end, GenerateEnd::end_token);
   }
@@ -81,12 +80,11 @@ TEST(SummariseTask, LongSourcesLoseTheirEndAndLongSummariesAreNamed) {
   EXPECT_EQ(fits.run(watcher.stop), TrainEnd::finished);
 
   folder.write("train.tsv", "ab\tc\nab\t" + std::string(30, 'c') + "\n");
-  EXPECT_EQ(error_of([&] {
-              Trainer(parse_recipe(recipe, "test"), folder / "other", false, watcher);
-            }),
-            "[" + (folder / "train.tsv").string() +
-                ":2] the summary has 31 tokens, the model looks at 24: take a longer "
-                "model.context");
+  EXPECT_EQ(
+      error_of([&] { Trainer(parse_recipe(recipe, "test"), folder / "other", false, watcher); }),
+      "[" + (folder / "train.tsv").string() +
+          ":2] the summary has 31 tokens, the model looks at 24: take a longer "
+          "model.context");
 }
 
 TEST(SummariseTask, AsksForTheColumnOfSummaries) {
@@ -94,10 +92,9 @@ TEST(SummariseTask, AsksForTheColumnOfSummaries) {
   Json recipe = summarise_recipe(folder, "F");
   recipe["data"]["pair_column"] = "";
   Watcher watcher;
-  EXPECT_EQ(error_of([&] {
-              Trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher);
-            }),
-            "[summarise] data.pair_column is empty, expected the column of the summaries");
+  EXPECT_EQ(
+      error_of([&] { Trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher); }),
+      "[summarise] data.pair_column is empty, expected the column of the summaries");
 }
 
 }  // namespace
