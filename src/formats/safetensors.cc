@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "formats/half.h"
 
 namespace heed {
@@ -214,11 +215,14 @@ Value value_at(std::span<const std::byte> bytes, size_t index) {
   return value;
 }
 
+// On all cores: most of the time goes into memory that is touched for the first time.
 template <typename From, typename To, typename Convert>
 void convert(std::span<const std::byte> from, std::span<To> to, const Convert& one) {
-  for (size_t i = 0; i < to.size(); ++i) {
-    to[i] = one(value_at<From>(from, i));
-  }
+  parallel_for(std::ssize(to), kParallelGrain, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      to[i] = one(value_at<From>(from, i));
+    }
+  });
 }
 
 template <typename To>

@@ -52,14 +52,19 @@ std::vector<int64_t> stored_shape(const ParameterEntry& entry, size_t parts, boo
   return shape;
 }
 
-// values [rows, columns] -> [columns, rows], in place
-void transpose(std::span<float> values, int64_t rows, int64_t columns) {
-  const std::vector<float> old(values.begin(), values.end());
-  parallel_rows(columns, rows, [&](int64_t begin, int64_t end) {
-    for (int64_t column = begin; column < end; ++column) {
-      for (int64_t row = 0; row < rows; ++row) {
-        values[static_cast<size_t>(column * rows + row)] =
-            old[static_cast<size_t>(row * columns + column)];
+// from [rows, columns] -> to [columns, rows], in squares that fit into the first-level cache.
+void transpose(std::span<const float> from, std::span<float> to, int64_t rows, int64_t columns) {
+  constexpr int64_t kSide = 32;
+  const int64_t strips = (columns + kSide - 1) / kSide;
+  parallel_rows(strips, kSide * rows, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin * kSide; first < std::min(columns, end * kSide); first += kSide) {
+      for (int64_t top = 0; top < rows; top += kSide) {
+        for (int64_t column = first; column < std::min(columns, first + kSide); ++column) {
+          for (int64_t row = top; row < std::min(rows, top + kSide); ++row) {
+            to[static_cast<size_t>(column * rows + row)] =
+                from[static_cast<size_t>(row * columns + column)];
+          }
+        }
       }
     }
   });
@@ -94,7 +99,7 @@ class StoredParameters {
     return files_.find(names_.parts(entry.name).front().name) != nullptr;
   }
 
-  void read(const ParameterEntry& entry, std::span<float> values) const {
+  void read(const ParameterEntry& entry, std::span<float> values) {
     const std::vector<StoredPart> parts = names_.parts(entry.name);
     const size_t size = values.size() / parts.size();
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -103,9 +108,13 @@ class StoredParameters {
             parts[i].name);
       const bool transposed = parts[i].transposed && stored->dtype != kInt8;
       check_shape(*stored, stored_shape(entry, parts.size(), transposed));
-      copy(*stored, values.subspan(i * size, size));
-      if (transposed) {
-        transpose(values.subspan(i * size, size), entry.shape[1], entry.shape[0]);
+      const std::span<float> part = values.subspan(i * size, size);
+      if (!transposed) {
+        copy(*stored, part);
+      } else {
+        staging_.resize(size);
+        copy(*stored, staging_);
+        transpose(staging_, part, entry.shape[1], entry.shape[0]);
       }
     }
   }
@@ -163,6 +172,7 @@ class StoredParameters {
 
   TensorFiles files_;
   StoredNames names_;
+  std::vector<float> staging_;  // a matrix on its way
 };
 
 }  // namespace
@@ -306,7 +316,7 @@ void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFol
   const auto source = model.value("source_vocabulary", int64_t{0});  // 0: joint
   check_size("target", *loaded.tokenizers.target, target);
   check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
-  const StoredParameters stored(folder, loaded.store, model.value("kind", ""));
+  StoredParameters stored(folder, loaded.store, model.value("kind", ""));
   loaded.store.allocate(
       compute.value_or(stored.int8() ? DType::i8 : DType::f32),
       [&](const ParameterEntry& entry, std::span<float> values) { stored.read(entry, values); });
@@ -345,9 +355,9 @@ class TensorsToWrite {
 
   void add_floats(const StoredPart& stored, Tensor part) {
     if (stored.transposed) {
-      part = part.clone();
-      transpose(part.span<float>(), part.dim(0), part.dim(1));
-      part = part.reshape({part.dim(1), part.dim(0)});
+      const Tensor turned = Tensor::empty({part.dim(1), part.dim(0)});
+      transpose(part.span<float>(), turned.span<float>(), part.dim(0), part.dim(1));
+      part = turned;
     }
     const bool narrow = dtype_ != DType::f32 && part.rank() >= 2;
     add_tensor(stored.name, narrow ? part.to(DType::bf16) : part);
@@ -415,7 +425,7 @@ bool is_model_folder(const fs::path& path) {
 std::vector<std::string> load_parameters(const fs::path& path, ParameterStore& store,
                                          const Json& model,
                                          const std::function<bool(std::string_view)>& may_lack) {
-  const StoredParameters stored(path, store, model.value("kind", ""), may_lack != nullptr);
+  StoredParameters stored(path, store, model.value("kind", ""), may_lack != nullptr);
   std::vector<std::string> missing;
   for (const ParameterEntry& entry : store.entries()) {
     if (may_lack && may_lack(entry.name) && !stored.has(entry)) {

@@ -54,8 +54,8 @@ Json parse_toml(const std::string& text, const std::string& where) {
   }
 }
 
-// The file's tables over those of the recipe it names as its base. A model is one whole: it is
-// taken over or replaced, never mixed.
+// The file's tables over those of the recipe it names as its base. A model that says its kind or
+// preset is another one and replaces the base's; else the fields given are changed.
 Json read_with_base(const fs::path& file, int depth = 0) {
   constexpr int kDeepest = 8;
   check(depth < kDeepest, "[{}] recipes are based on each other in a circle", file.string());
@@ -68,7 +68,8 @@ Json read_with_base(const fs::path& file, int depth = 0) {
         base->dump());
   Json merged = read_with_base(file.parent_path() / base->get<std::string>(), depth + 1);
   json.erase("base");
-  if (json.contains("model")) {
+  const Json model = json.value("model", Json::object());
+  if (model.is_object() && (model.contains("kind") || model.contains("preset"))) {
     merged.erase("model");
   }
   merged.merge_patch(json);

@@ -203,6 +203,11 @@ TEST(Recipe, AModelReplacesTheBasesModelWhole) {
   EXPECT_EQ(recipe.model["kind"], "rnn");
   EXPECT_FALSE(recipe.model.contains("pre_norm"));
   EXPECT_EQ(recipe.train.steps, 10);
+  // One without a kind or preset is the base's with changes.
+  const Recipe changed =
+      read_recipe(folder.write("s.toml", "base = \"base.toml\"\n[model]\nwidth = 128\n"));
+  EXPECT_EQ(changed.model["width"], 128);
+  EXPECT_EQ(changed.model["pre_norm"], true);
 }
 
 TEST(Recipe, BasesInACircleAreAnError) {
