@@ -23,6 +23,10 @@ using Int8Columns = void (*)(const Int8Product& args, const Int8Inputs& x, int64
 bool int8_has_vnni();
 void int8_vnni_columns(const Int8Product& args, const Int8Inputs& x, int64_t begin, int64_t end);
 
+// With AMX's tiles as well; only where int8_has_amx(), and better from 32 rows on.
+bool int8_has_amx();
+void int8_amx_columns(const Int8Product& args, const Int8Inputs& x, int64_t begin, int64_t end);
+
 // Takes 16 sums of row r and of the columns from 16 * group on to y.
 inline void int8_finish(const Int8Product& args, const float* sums, int64_t r, int64_t group) {
   const int64_t first = group * kInt8Rows;

@@ -274,7 +274,10 @@ void int8_product(const Int8Product& args) {
   parallel_rows(args.m * blocks, kInt8Block, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(int8_quantize_inputs)(args, x, begin, end);
   });
-  const Int8Columns columns = int8_has_vnni() ? int8_vnni_columns : any_columns;
+  constexpr int64_t kTileRows = 32;
+  const Int8Columns columns = args.m >= kTileRows && int8_has_amx() ? int8_amx_columns
+                              : int8_has_vnni()                     ? int8_vnni_columns
+                                                                    : any_columns;
   parallel_rows(args.w.groups(), kInt8Rows * args.w.columns,
                 [&](int64_t begin, int64_t end) { columns(args, x, begin, end); });
 }

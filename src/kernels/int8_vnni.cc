@@ -3,28 +3,11 @@
 // Lanes are the 16 columns of y that a tile gives; an input's four bytes are broadcast. Up to six
 // rows and two groups of columns are worked on together, so that each load of weights serves six
 // instructions and each input two.
-#include "kernels/int8-inl.h"
-
-// gcc 12 warns about the deliberately undefined vectors inside its own intrinsics.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu.h"
-
-// Chosen per function: the rest of the binary runs on any x86-64.
-#define HEED_VNNI_TARGET \
-  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))
-#define HEED_VNNI_INLINE inline __attribute__((always_inline)) HEED_VNNI_TARGET
+#include "kernels/int8-inl.h"
+#include "kernels/int8_vnni-inl.h"
 
 namespace heed::kernels {
 namespace {
@@ -37,11 +20,6 @@ HEED_VNNI_INLINE __m512i broadcast_quad(const int8_t* x) {
   int32_t bits;
   std::memcpy(&bits, x, sizeof(bits));
   return _mm512_set1_epi32(bits);
-}
-
-HEED_VNNI_INLINE __m512 widen_scales(const bf16* scales) {
-  const __m256i bits = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(scales));
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(bits), 16));
 }
 
 // One block of k: exact sums, scaled and added to the totals.
@@ -82,8 +60,7 @@ HEED_VNNI_INLINE void add_block(const Int8Product& args, const Int8Inputs& x, in
         widen_scales(args.w.scales + ((group + g) * x.blocks + block) * kInt8Rows);
 #pragma GCC unroll 6
     for (int64_t r = 0; r < rows; ++r) {
-      const __m512 scale = _mm512_mul_ps(scales, _mm512_set1_ps(x.scales[at + r * x.blocks]));
-      totals[r][g] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums[r][g]), scale, totals[r][g]);
+      totals[r][g] = add_scaled(sums[r][g], scales, x.scales[at + r * x.blocks], totals[r][g]);
     }
   }
 }
@@ -102,9 +79,7 @@ HEED_VNNI_INLINE void tile(const Int8Product& args, const Int8Inputs& x, int64_t
   }
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t g = 0; g < groups; ++g) {
-      alignas(64) float sums[kInt8Rows];
-      _mm512_store_ps(sums, totals[r][g]);
-      int8_finish(args, sums, row + r, group + g);
+      finish_row(args, totals[r][g], row + r, group + g);
     }
   }
 }
@@ -137,14 +112,11 @@ bool int8_has_vnni() {
   return has && max_isa() >= Isa::avx512;
 }
 
-HEED_VNNI_TARGET void int8_vnni_columns(const Int8Product& args, const Int8Inputs& x, int64_t begin,
-                                        int64_t end) {
-  // Rows in chunks that stay in the second-level cache while all columns pass by.
-  constexpr int64_t kChunkBytes = 512 << 10;
-  const int64_t fitting = kChunkBytes / (x.blocks * kInt8Block) / kTileRows * kTileRows;
-  const int64_t chunk = std::max(fitting, kTileRows);
-  for (int64_t first = 0; first < x.rows; first += chunk) {
-    const int64_t last = std::min(x.rows, first + chunk);
+HEED_VNNI_TARGET void int8_vnni_rows(const Int8Product& args, const Int8Inputs& x, RowRange rows,
+                                     int64_t begin, int64_t end) {
+  const int64_t chunk = int8_rows_in_cache(x, kTileRows);
+  for (int64_t first = rows.begin; first < rows.end; first += chunk) {
+    const int64_t last = std::min(rows.end, first + chunk);
     int64_t group = begin;
     for (; group + kGroups <= end; group += kGroups) {
       all_rows<kGroups>(args, x, first, last, group);
@@ -153,6 +125,10 @@ HEED_VNNI_TARGET void int8_vnni_columns(const Int8Product& args, const Int8Input
       all_rows<1>(args, x, first, last, group);
     }
   }
+}
+
+void int8_vnni_columns(const Int8Product& args, const Int8Inputs& x, int64_t begin, int64_t end) {
+  int8_vnni_rows(args, x, {0, x.rows}, begin, end);
 }
 
 }  // namespace heed::kernels

@@ -137,7 +137,7 @@ TEST(Int8, RowsOfThePackedMatrixAreTheQuantisedOnes) {
 
 TEST(Int8, ProductsOfAllSizes) {
   for_each_isa([] {
-    for (const int64_t m : {1, 2, 5, 6, 7, 13}) {
+    for (const int64_t m : {1, 2, 5, 6, 7, 13, 32, 71}) {
       for (const auto& [n, k] :
            {std::pair<int64_t, int64_t>{1, 1}, {16, 64}, {33, 70}, {50, 257}}) {
         SCOPED_TRACE(::testing::Message() << m << " x " << n << " x " << k);
@@ -177,7 +177,7 @@ TEST(Int8, IsCloseToTheProductOfFloats) {
 
 TEST(Int8, ARowGivesTheSameBitsInAnyCompany) {
   for_each_isa([] {
-    constexpr int64_t kRows = 23;
+    constexpr int64_t kRows = 39;  // two tiles, six more and one more
     constexpr int64_t k = 320;
     constexpr int64_t n = 71;
     const std::vector<float> x = normal(kRows * k, 9);
