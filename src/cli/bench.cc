@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/bench_case.h"
 #include "cli/bench_layers.h"
+#include "cli/bench_relative.h"
 #include "cli/command.h"
 #include "kernels/cpu.h"
 #include "kernels/matmul.h"
@@ -135,6 +136,7 @@ const BenchCase& find_case(const std::string& name) {
     names.push_back(bench_case.name);
   }
   names.push_back("layers");
+  names.push_back("relative");
   fail("[bench] no case \"{}\"; the nearest is \"{}\" (heed bench --help lists them)", name,
        nearest(name, names));
 }
@@ -178,8 +180,14 @@ void run(const Options& options) {
     bench_layers(layers, options.json);
     return;
   }
-  check(std::find(cases.begin(), cases.end(), "layers") == cases.end(),
-        "[bench] layers runs alone; leave out the other cases");
+  if (cases.size() == 1 && cases[0] == "relative") {
+    bench_relative({.repetitions = options.repetitions}, options.json);
+    return;
+  }
+  for (const char* alone : {"layers", "relative"}) {
+    check(std::ranges::count(cases, alone) == 0, "[bench] {} runs alone; leave out the other cases",
+          alone);
+  }
   for (const std::string& name : cases) {
     // Before the first measurement.
     check(find_case(name).int8 || !std::ranges::count(options.dtypes, "int8"),
@@ -208,6 +216,9 @@ void add_bench(CLI::App& app) {
     list += fmt::format("  {:<12} {}\n", bench_case.name, bench_case.what);
   }
   list += "  translate    the four cases of decoding above\n";
+  list +=
+      "  relative     relative attention with a vector for each pair, and skewed: memory and "
+      "time\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
   bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench

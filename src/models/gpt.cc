@@ -57,7 +57,7 @@ int64_t GptState::length(int64_t row) const {
 Gpt::Gpt(const Scope& s, const GptConfig& config)
     : config_(config),
       tokens_(s / "tokens", config.vocabulary, config.width, Init::normal(config.deviation)),
-      positions_(s / "positions", config.context, config.width, Init::normal(config.deviation)),
+      positions_(s / "positions", config.context, config.width, Init::waves(config.deviation)),
       norm_(s / "norm", config.width, config.epsilon) {
   layers_.reserve(static_cast<size_t>(config.layers));
   for (int64_t i = 0; i < config.layers; ++i) {

@@ -1,6 +1,7 @@
 #include "nn/module.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -17,6 +18,15 @@ namespace {
 // Parameters start on cache lines, so flat loops and matrix kernels see aligned data.
 constexpr int64_t kAlignElements = 32;
 
+// Element `index` of a table of rows of sines and cosines by turns, of variance 1.
+float wave(int64_t index, int64_t width) {
+  const int64_t column = index % width;
+  const double frequency =
+      std::pow(1e4, -static_cast<double>(column / 2 * 2) / static_cast<double>(width));
+  const double angle = static_cast<double>(index / width) * frequency;
+  return static_cast<float>(std::sqrt(2.0) * (column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
+}
+
 void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> value) {
   const RandomStream stream{seed, stream_of(entry.name)};
   const auto count = static_cast<int64_t>(value.size());
@@ -31,6 +41,9 @@ void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> val
           break;
         case Init::Kind::uniform:
           value[index] = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
+          break;
+        case Init::Kind::waves:
+          value[index] = entry.init.value * wave(static_cast<int64_t>(index), entry.shape[-1]);
           break;
       }
     }

@@ -31,12 +31,15 @@ namespace heed {
 
 // How a parameter gets its first values.
 struct Init {
-  enum class Kind { constant, normal, uniform } kind = Kind::constant;
+  enum class Kind { constant, normal, uniform, waves } kind = Kind::constant;
   float value = 0.0F;  // the constant, the standard deviation, or the bound
 
   static Init constant(float value) { return {Kind::constant, value}; }
   static Init normal(float deviation) { return {Kind::normal, deviation}; }
   static Init uniform(float bound) { return {Kind::uniform, bound}; }
+  // A table of positions: sines and cosines of ever longer waves along the rows (Vaswani et al.
+  // 2017), with this standard deviation. Distances are then there to be seen from the beginning.
+  static Init waves(float deviation) { return {Kind::waves, deviation}; }
   // Glorot and Bengio 2010, for a matrix [out, in].
   static Init xavier(int64_t in, int64_t out) {
     return uniform(std::sqrt(6.0F / static_cast<float>(in + out)));
