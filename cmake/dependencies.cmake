@@ -20,6 +20,13 @@ find_package(SentencePiece REQUIRED)
 find_package(Utf8proc REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
+# FluidSynth's header is all that is needed: the library, which brings dozens of others, is loaded when there is sound to
+# make. Without it everything but `--audio` works.
+find_path(FluidSynth_INCLUDE_DIR fluidsynth.h)
+mark_as_advanced(FluidSynth_INCLUDE_DIR)
+if(NOT FluidSynth_INCLUDE_DIR)
+  message(STATUS "No FluidSynth (libfluidsynth-dev): this build will not make sound")
+endif()
 
 # Highway: build SSE4 (the baseline), AVX2 and AVX3, and nothing else, to keep compile time and code size down. SSE4
 # counts as baseline under -march=x86-64-v2 only once AES is taken out of its requirements. Targets that this Highway

@@ -1,9 +1,7 @@
 #include "cli/attention_page.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -11,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/label.h"
+#include "cli/page.h"
 
 namespace heed::embedded {
 extern const std::string_view attention_html;
@@ -46,25 +45,6 @@ void check_map(const AttentionMap& map, const AttentionDrawing& drawing) {
   }
 }
 
-// As in RFC 4648.
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8U | (j < count ? static_cast<uint8_t>(bytes[i + j]) : 0U);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += j <= count ? kDigits[group >> (18U - 6U * j) & 63U] : '=';
-    }
-  }
-  return text;
-}
-
 // Exact, and a third of the size of decimal numbers.
 std::string weights_text(const std::vector<float>& weights) {
   static_assert(std::endian::native == std::endian::little);
@@ -79,7 +59,7 @@ json labels(const std::vector<std::string>& tokens) {
   return list;
 }
 
-std::string page_data(const AttentionDrawing& drawing, const AttentionSelection& selection) {
+json page_data(const AttentionDrawing& drawing, const AttentionSelection& selection) {
   json maps = json::array();
   for (const AttentionMap& map : drawing.maps) {
     json heads = json::array();
@@ -102,22 +82,13 @@ std::string page_data(const AttentionDrawing& drawing, const AttentionSelection&
   if (selection.head) {
     start["head"] = *selection.head;
   }
-  const json data{{"title", printable(drawing.title)},
-                  {"source", labels(drawing.source)},
-                  {"target", labels(drawing.target)},
-                  {"weights", "per head, rows of queries, float32 little-endian in base64"},
-                  {"start", std::move(start)},
-                  {"maps", std::move(maps)}};
-  // Only a "<" could end the script element or begin a comment in it.
-  std::string safe;
-  for (const char c : data.dump()) {
-    if (c == '<') {
-      safe += "\\u003c";
-    } else {
-      safe += c;
-    }
-  }
-  return safe;
+  json data{{"title", printable(drawing.title)},
+            {"source", labels(drawing.source)},
+            {"target", labels(drawing.target)},
+            {"weights", "per head, rows of queries, float32 little-endian in base64"},
+            {"start", std::move(start)},
+            {"maps", std::move(maps)}};
+  return data;
 }
 
 }  // namespace
@@ -159,19 +130,7 @@ void check_attention(const AttentionDrawing& drawing, const AttentionSelection& 
 std::string render_attention_html(const AttentionDrawing& drawing,
                                   const AttentionSelection& selection) {
   check_attention(drawing, selection);
-  // The page is cut at its marks once, so that a text which looks like a mark stays a text.
-  const std::array<std::pair<std::string_view, std::string>, 2> fillings{
-      {{"{{title}}", escape_xml(printable(drawing.title))},
-       {"{{data}}", page_data(drawing, selection)}}};
-  std::string_view rest = embedded::attention_html;
-  std::string page;
-  for (const auto& [mark, filling] : fillings) {
-    const size_t at = rest.find(mark);
-    check(at != std::string_view::npos, "[attention] the page has no mark {}", mark);
-    page.append(rest.substr(0, at)).append(filling);
-    rest.remove_prefix(at + mark.size());
-  }
-  return page.append(rest);
+  return fill_page(embedded::attention_html, drawing.title, page_data(drawing, selection));
 }
 
 }  // namespace heed::cli

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -31,6 +32,17 @@ inline void add_precision(CLI::App& command, std::optional<DType>& precision) {
             [&precision](DType dtype) { precision = dtype; });
 }
 
+// `path` as it is for one file, NAME-1.mid, NAME-2.mid and so on for several.
+inline std::filesystem::path numbered_path(const std::filesystem::path& path, size_t number,
+                                           size_t count) {
+  std::filesystem::path numbered = path;
+  if (count > 1) {
+    numbered.replace_filename(path.stem().string() + "-" + std::to_string(number) +
+                              path.extension().string());
+  }
+  return numbered;
+}
+
 void add_bench(CLI::App& app);
 void add_train(CLI::App& app);
 void add_translate(CLI::App& app);
@@ -44,6 +56,7 @@ void add_eval(CLI::App& app);
 void add_embed(CLI::App& app);
 void add_classify(CLI::App& app);  // and fill, match
 void add_music(CLI::App& app);
+void add_continue(CLI::App& app);
 void add_model_commands(CLI::App& app);
 
 }  // namespace heed::cli

@@ -60,10 +60,10 @@ void generate_one(const LoadedLanguageModel& model, const GenerateArguments& arg
     std::fflush(stdout);
     const GenerateRequest request{ids, static_cast<uint64_t>(sample)};
     const auto results = generate(model, std::span(&request, 1), arguments.options,
-                                  [](size_t /*request*/, const std::string& text) {
+                                  {.text = [](size_t /*request*/, const std::string& text) {
                                     fmt::print("{}", text);
                                     std::fflush(stdout);
-                                  });
+                                  }});
     fmt::print("\n");
     warn_of_forgotten(results.front(), model.model->context(), "");
   }

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/piano_roll.h"
 #include "data/lines.h"
 #include "formats/midi.h"
 #include "music/performance.h"
@@ -92,24 +93,15 @@ void decode(const DecodeOptions& options) {
     }
   }
   check(!pieces.empty(), "[music] {} is empty, expected a piece a line", reader.name());
-  const std::filesystem::path output = options.output;
   for (size_t i = 0; i < pieces.size(); ++i) {
-    std::filesystem::path path = output;
-    if (pieces.size() > 1) {
-      path.replace_filename(
-          fmt::format("{}-{}{}", output.stem().string(), i + 1, output.extension().string()));
-    }
+    const std::filesystem::path path = numbered_path(options.output, i + 1, pieces.size());
     write_midi(path, pieces[i]);
     fmt::print("{}: {} notes\n", path.string(), pieces[i].size());
   }
 }
 
 // "C4 (60)"
-std::string pitch_name(int pitch) {
-  static constexpr const char* kNames[] = {"C",  "C#", "D",  "D#", "E",  "F",
-                                           "F#", "G",  "G#", "A",  "A#", "B"};
-  return fmt::format("{}{} ({})", kNames[pitch % 12], pitch / 12 - 1, pitch);
-}
+std::string pitch_text(int pitch) { return fmt::format("{} ({})", pitch_name(pitch), pitch); }
 
 void print_notes(const std::vector<Note>& notes) {
   fmt::print("  notes       {}\n", notes.size());
@@ -122,7 +114,7 @@ void print_notes(const std::vector<Note>& notes) {
   for (const Note& note : notes) {
     sum += note.velocity;
   }
-  fmt::print("  pitches     {} to {}\n", pitch_name(lowest.pitch), pitch_name(highest.pitch));
+  fmt::print("  pitches     {} to {}\n", pitch_text(lowest.pitch), pitch_text(highest.pitch));
   fmt::print("  velocities  {} to {}, mean {:.1f}\n", softest.velocity, loudest.velocity,
              sum / static_cast<double>(notes.size()));
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "base/error.h"
 #include "decode/text_stream.h"
@@ -21,12 +22,12 @@ struct Row {
 class Generation {
  public:
   Generation(const LoadedLanguageModel& model, std::span<const GenerateRequest> requests,
-             const GenerateOptions& options, const TextCallback& said)
+             const GenerateOptions& options, const GenerateCallbacks& callbacks)
       : model_(*model.model),
         tokenizer_(*model.tokenizers.target),
         requests_(requests),
         options_(options),
-        said_(said),
+        callbacks_(callbacks),
         results_(requests.size()) {
     for (size_t i = 0; i < requests.size(); ++i) {
       const std::vector<int32_t>& prompt = requests[i].prompt;
@@ -150,7 +151,8 @@ class Generation {
   bool add_token(Row& row, std::span<const float> logits) {
     const uint64_t number = row.ids.size() - row.prompt;
     const RandomStream random{options_.seed, requests_[row.request].sample};
-    const int32_t id = draw(candidates(logits, row.ids, options_.sampling), random.uniform(number));
+    const int32_t id =
+        draw(candidates(allowed(logits), row.ids, options_.sampling), random.uniform(number));
     if (id == tokenizer_.special().end && !options_.ignore_end) {
       finish(row, GenerateEnd::end_token);
       return false;
@@ -161,13 +163,25 @@ class Generation {
       finish(row, GenerateEnd::stop_text);
       return false;
     }
+    if (callbacks_.token && !callbacks_.token(row.request, id)) {
+      finish(row, GenerateEnd::enough);
+      return false;
+    }
     return true;
+  }
+
+  std::vector<float> allowed(std::span<const float> logits) const {
+    std::vector<float> left(logits.begin(), logits.end());
+    for (const int32_t id : options_.forbidden) {
+      left.at(static_cast<size_t>(id)) = -std::numeric_limits<float>::infinity();
+    }
+    return left;
   }
 
   void tell(const Row& row, const std::string& text) {
     results_[row.request].text += text;
-    if (said_ && !text.empty()) {
-      said_(row.request, text);
+    if (callbacks_.text && !text.empty()) {
+      callbacks_.text(row.request, text);
     }
   }
 
@@ -184,7 +198,7 @@ class Generation {
   const Tokenizer& tokenizer_;
   std::span<const GenerateRequest> requests_;
   const GenerateOptions& options_;
-  const TextCallback& said_;
+  const GenerateCallbacks& callbacks_;
   std::vector<Generated> results_;
   std::vector<Row> rows_;
   std::unique_ptr<DecodeState> state_;
@@ -207,9 +221,15 @@ int32_t separator_of(const Tokenizer& tokenizer) {
 
 std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 std::span<const GenerateRequest> requests,
-                                const GenerateOptions& options, const TextCallback& said) {
+                                const GenerateOptions& options,
+                                const GenerateCallbacks& callbacks) {
   check_sampling(options.sampling);
-  return Generation(model, requests, options, said).run();
+  for (const int32_t id : options.forbidden) {
+    check(id >= 0 && id < model.tokenizers.target->size(),
+          "[generate] token {} is forbidden, expected 0 to {}", id,
+          model.tokenizers.target->size() - 1);
+  }
+  return Generation(model, requests, options, callbacks).run();
 }
 
 }  // namespace heed

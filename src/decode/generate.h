@@ -20,7 +20,8 @@ struct GenerateOptions {
   int64_t max_tokens = 256;
   uint64_t seed = 1;
   std::vector<std::string> stop = {};
-  bool ignore_end = false;  // END does not end it
+  bool ignore_end = false;              // END does not end it
+  std::vector<int32_t> forbidden = {};  // tokens that are never drawn
 };
 
 struct GenerateRequest {
@@ -28,7 +29,7 @@ struct GenerateRequest {
   uint64_t sample = 0;  // requests with other numbers draw other random numbers
 };
 
-enum class GenerateEnd { length, end_token, stop_text };
+enum class GenerateEnd { length, end_token, stop_text, enough };
 
 struct Generated {
   std::vector<int32_t> ids;  // without END
@@ -41,6 +42,12 @@ struct Generated {
 using LoadedLanguageModel = Loaded<LanguageModel>;
 // Called with each request's index and the next piece of its text.
 using TextCallback = std::function<void(size_t request, const std::string& text)>;
+// The same with the next token. False: that is enough, and the token the last one.
+using TokenCallback = std::function<bool(size_t request, int32_t id)>;
+struct GenerateCallbacks {
+  TextCallback text = {};
+  TokenCallback token = {};
+};
 
 // A prompt as the model reads it. An empty one becomes END, which starts texts.
 std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, std::string_view text);
@@ -51,6 +58,7 @@ int32_t separator_of(const Tokenizer& tokenizer);
 // All requests at once.
 std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 std::span<const GenerateRequest> requests,
-                                const GenerateOptions& options, const TextCallback& said = {});
+                                const GenerateOptions& options,
+                                const GenerateCallbacks& callbacks = {});
 
 }  // namespace heed

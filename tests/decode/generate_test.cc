@@ -204,15 +204,59 @@ TEST(Generate, TellsTheTextAsItComes) {
   const auto requests = requests_of(*folder.tokenizer);
   std::map<size_t, std::string> told;
   int calls = 0;
-  const auto results =
-      generate(*model, requests, {.max_tokens = 15}, [&](size_t request, const std::string& text) {
-        EXPECT_FALSE(text.empty());
-        told[request] += text;
-        ++calls;
-      });
+  const auto results = generate(*model, requests, {.max_tokens = 15},
+                                {.text = [&](size_t request, const std::string& text) {
+                                  EXPECT_FALSE(text.empty());
+                                  told[request] += text;
+                                  ++calls;
+                                }});
   EXPECT_GT(calls, 20);
   for (size_t i = 0; i < results.size(); ++i) {
     EXPECT_EQ(told[i], results[i].text);
+  }
+}
+
+TEST(Generate, ForbiddenTokensAreNeverDrawn) {
+  const TinyFolder folder;
+  const auto model = folder.load();
+  const auto requests = requests_of(*folder.tokenizer);
+  GenerateOptions options{.max_tokens = 60, .ignore_end = true};
+  std::set<int32_t> free;
+  for (const Generated& found : generate(*model, requests, options)) {
+    free.insert(found.ids.begin(), found.ids.end());
+  }
+  ASSERT_GT(free.size(), 10U);
+  options.forbidden.assign(std::next(free.begin(), 2), std::next(free.begin(), 9));
+  for (const Generated& found : generate(*model, requests, options)) {
+    EXPECT_EQ(found.ids.size(), 60U);
+    for (const int32_t id : options.forbidden) {
+      EXPECT_EQ(std::count(found.ids.begin(), found.ids.end(), id), 0) << id;
+    }
+  }
+  options.forbidden = {folder.tokenizer->size()};
+  EXPECT_EQ(error_of([&] { generate(*model, requests, options); }),
+            fmt::format("[generate] token {0} is forbidden, expected 0 to {1}",
+                        folder.tokenizer->size(), folder.tokenizer->size() - 1));
+}
+
+// The others go on as they would.
+TEST(Generate, ACallbackSaysThatItIsEnough) {
+  const TinyFolder folder;
+  const auto model = folder.load();
+  const auto requests = requests_of(*folder.tokenizer);
+  const GenerateOptions options{.max_tokens = 30, .ignore_end = true};
+  std::map<size_t, Ids> told;
+  const auto results =
+      generate(*model, requests, options, {.token = [&](size_t request, int32_t id) {
+        told[request].push_back(id);
+        return request != 1 || told[request].size() < 7;
+      }});
+  const auto whole = generate(*model, requests, options);
+  for (size_t i = 0; i < results.size(); ++i) {
+    EXPECT_EQ(results[i].ids, told[i]);
+    EXPECT_EQ(results[i].end, i == 1 ? GenerateEnd::enough : GenerateEnd::length);
+    EXPECT_EQ(results[i].ids.size(), i == 1 ? 7U : 30U);
+    EXPECT_TRUE(std::equal(results[i].ids.begin(), results[i].ids.end(), whole[i].ids.begin()));
   }
 }
 

@@ -1,0 +1,241 @@
+// `heed continue`: a motif goes in, its continuation comes out as MIDI, sound and pictures.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/music_page.h"
+#include "cli/piano_roll.h"
+#include "cli/train_progress.h"
+#include "decode/music.h"
+#include "decode/note_attention.h"
+#include "formats/sound.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr double kDefaultSeconds = 30.0;
+
+struct ContinueArguments {
+  std::string model;
+  std::string motif;
+  std::string output;
+  std::string audio;
+  std::string roll;
+  std::string attention;
+  std::optional<DType> precision;
+  std::optional<double> seconds;
+  std::optional<int64_t> tokens;
+  MusicOptions options;
+  bool pedal = true;
+};
+
+void check_extension(const std::string& option, const std::string& file,
+                     const std::vector<std::string>& allowed) {
+  const std::string extension = std::filesystem::path(file).extension();
+  check(file.empty() || std::find(allowed.begin(), allowed.end(), extension) != allowed.end(),
+        "[continue] {} is {}, expected a name that ends in {}", option, file,
+        fmt::format("{}{}", allowed.front(), allowed.size() > 1 ? " or " + allowed.back() : ""));
+}
+
+// Everything that can be found out before the work begins.
+void check_arguments(const ContinueArguments& arguments) {
+  check(!arguments.seconds || !arguments.tokens,
+        "[continue] --seconds and --tokens exclude each other");
+  check_extension("--output", arguments.output, {".mid", ".midi"});
+  check_extension("--audio", arguments.audio, {".wav"});
+  check_extension("--roll", arguments.roll, {".svg", ".png"});
+  check_extension("--attention", arguments.attention, {".html"});
+  check_sampling(arguments.options.sampling);
+  if (!arguments.audio.empty()) {
+    const std::string missing = why_no_sound();
+    check(missing.empty(), "{}", missing);
+  }
+}
+
+// A line on a terminal, ten times a second.
+class ContinueProgress {
+ public:
+  void operator()(const MusicProgress& progress) {
+    const auto now = Clock::now();
+    if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) {
+      return;
+    }
+    shown_ = now;
+    const double elapsed = std::chrono::duration<double>(now - begin_).count();
+    fmt::print(stderr,
+               "\r\x1b[K{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music a second, "
+               "{} left",
+               progress.notes, progress.seconds, static_cast<double>(progress.tokens) / elapsed,
+               progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0)));
+    std::fflush(stderr);
+  }
+  void end() const {
+    if (terminal_) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point shown_ = begin_;
+};
+
+// The motif's notes, as the model's form wants them; sets the tempo of a chorale.
+std::vector<Note> read_motif(const ContinueArguments& arguments, MusicForm form,
+                             MusicOptions& options) {
+  if (arguments.motif.empty()) {
+    return {};
+  }
+  MidiPiece piece = read_midi(arguments.motif);
+  check(!piece.notes.empty(),
+        "[continue] {} has no notes; leave --motif out to let the model begin", arguments.motif);
+  if (form == MusicForm::chorale) {
+    options.quarters_per_minute = even_tempo(piece);
+  } else if (arguments.pedal) {
+    apply_pedal(piece);
+  }
+  return std::move(piece.notes);
+}
+
+void report(const std::string& file, const MusicPiece& piece, int64_t context) {
+  const auto made = std::count_if(piece.notes.begin(), piece.notes.end(),
+                                  [&](const Note& note) { return piece.is_new(note); });
+  const char* end = piece.end == GenerateEnd::end_token ? ", where the model ended it"
+                    : piece.end == GenerateEnd::length  ? ", where its tokens were used up"
+                                                        : "";
+  const auto motif = std::ssize(piece.notes) - made;
+  fmt::print("{}: {}{} new ones in {:.2f} s{}\n", file,
+             motif > 0 ? fmt::format("{} notes of the motif, ", motif) : "", made,
+             piece.duration - piece.motif_end, end);
+  if (piece.forgotten > 0) {
+    fmt::print(stderr,
+               "heed: {}: the model looks at {} tokens at most; the first {} were dropped on the "
+               "way\n",
+               file, context, piece.forgotten);
+  }
+}
+
+void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& arguments,
+                    const MusicPiece& piece, size_t number) {
+  const auto path_of = [&](const std::string& file) {
+    return numbered_path(file, number, static_cast<size_t>(arguments.options.pieces));
+  };
+  const std::string title =
+      arguments.motif.empty()
+          ? "An improvisation"
+          : std::filesystem::path(arguments.motif).filename().string() + ", continued";
+  if (!arguments.roll.empty()) {
+    const PianoRoll roll{.title = title, .notes = piece.notes, .motif_end = piece.motif_end};
+    const bool svg = std::filesystem::path(arguments.roll).extension() == ".svg";
+    write_file(path_of(arguments.roll), svg ? render_roll_svg(roll) : render_roll_png(roll));
+  }
+  if (!arguments.attention.empty()) {
+    const NoteAttention attention = attention_of_notes(model, piece);
+    if (attention.first_token > 0) {
+      fmt::print(stderr, "heed: {}: the attention of the last {} of {} tokens\n",
+                 path_of(arguments.attention).string(), piece.tokens.size() - attention.first_token,
+                 piece.tokens.size());
+    }
+    write_file(path_of(arguments.attention), render_music_page(title, piece, attention));
+  }
+}
+
+void run(const ContinueArguments& arguments) {
+  check_arguments(arguments);
+  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
+  const MusicForm form = music_form(*model->tokenizers.target);
+  if (!arguments.attention.empty()) {
+    check_has_attention(*model);
+  }
+  MusicOptions options = arguments.options;
+  const std::vector<Note> motif = read_motif(arguments, form, options);
+  if (arguments.tokens) {
+    options.max_tokens = *arguments.tokens;
+  } else {
+    // No music is that dense: a model that never moves the clock ends too.
+    constexpr double kMostTokensPerSecond = 400.0;
+    options.seconds = arguments.seconds.value_or(kDefaultSeconds);
+    options.max_tokens = 1000 + static_cast<int64_t>(options.seconds * kMostTokensPerSecond);
+  }
+  ContinueProgress progress;
+  const auto pieces = continue_music(*model, motif, options, std::ref(progress));
+  progress.end();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto path = numbered_path(arguments.output, i + 1, pieces.size());
+    const MidiWriting performance{};
+    const MidiWriting chorale{.format = 1, .quarters_per_minute = options.quarters_per_minute};
+    write_midi(path, pieces[i].notes, form == MusicForm::chorale ? chorale : performance);
+    report(path.string(), pieces[i], model->model->context());
+    if (!arguments.audio.empty()) {
+      write_wav(numbered_path(arguments.audio, i + 1, pieces.size()), pieces[i].notes);
+    }
+    write_pictures(*model, arguments, pieces[i], i + 1);
+  }
+}
+
+void add_sampling(CLI::App& command, MusicOptions& options) {
+  SamplingOptions& sampling = options.sampling;
+  command.add_option("--temperature", sampling.temperature, "0: always the likeliest token")
+      ->capture_default_str();
+  command.add_option("--top-k", sampling.top_k, "draw from the k likeliest tokens; 0: from all")
+      ->capture_default_str();
+  command.add_option("--top-p", sampling.top_p, "draw from the likeliest that have this together")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", sampling.min_p, "draw from those with this share of the likeliest's")
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "same seed, same music")->capture_default_str();
+  command
+      .add_option("--n", options.pieces,
+                  "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_continue(CLI::App& app) {
+  auto arguments = std::make_shared<ContinueArguments>();
+  CLI::App* command = app.add_subcommand("continue", "Continue a motif with a model of music");
+  command->add_option("--model", arguments->model, "folder of a model trained on music")
+      ->required();
+  command->add_option("--motif", arguments->motif,
+                      "MIDI file to go on from (default: none, the model improvises)");
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
+      ->check(CLI::Range(0.01, kLongestPiece));
+  command->add_option("--tokens", arguments->tokens, "new tokens, instead of --seconds")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--output", arguments->output, "MIDI file to write")->required();
+  command->add_option("--audio", arguments->audio, "FILE.wav: the piece as a piano plays it");
+  command->add_option("--roll", arguments->roll, "FILE.svg or FILE.png: its piano roll");
+  command->add_option("--attention", arguments->attention,
+                      "FILE.html: which notes every new note looked back at");
+  command->add_flag("--pedal,!--no-pedal", arguments->pedal,
+                    "The motif's notes last while the sustain pedal is down (default), or only as "
+                    "long as their keys are");
+  add_sampling(*command, arguments->options);
+  add_precision(*command, arguments->precision);
+  command->footer(
+      "Models of performances continue any MIDI file. Models of chorales continue four voices on "
+      "a\n"
+      "grid of sixteenths at the file's tempo. A soundfont for --audio may be named in "
+      "HEED_SOUNDFONT.\n\n"
+      "Examples:\n"
+      "  heed continue --model runs/piano --motif theme.mid --seconds 60 --output piece.mid\n"
+      "  heed continue --model runs/piano --motif theme.mid --output piece.mid --audio piece.wav "
+      "--roll piece.svg --attention piece.html\n"
+      "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,61 @@
+#include "cli/page.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/label.h"
+
+namespace heed::cli {
+namespace {
+
+// Only a "<" could end the script element or begin a comment in it.
+std::string safe_in_script(const nlohmann::json& data) {
+  std::string safe;
+  for (const char c : data.dump()) {
+    if (c == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+std::string base64(std::string_view bytes) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    const size_t count = std::min<size_t>(3, bytes.size() - i);
+    uint32_t group = 0;
+    for (size_t j = 0; j < 3; ++j) {
+      group = group << 8U | (j < count ? static_cast<uint8_t>(bytes[i + j]) : 0U);
+    }
+    for (size_t j = 0; j < 4; ++j) {
+      text += j <= count ? kDigits[group >> (18U - 6U * j) & 63U] : '=';
+    }
+  }
+  return text;
+}
+
+std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data) {
+  // The page is cut at its marks once, so that a text which looks like a mark stays a text.
+  const std::array<std::pair<std::string_view, std::string>, 2> fillings{
+      {{"{{title}}", escape_xml(printable(title))}, {"{{data}}", safe_in_script(data)}}};
+  std::string filled;
+  for (const auto& [mark, filling] : fillings) {
+    const size_t at = page.find(mark);
+    check(at != std::string_view::npos, "[page] there is no mark {}", mark);
+    filled.append(page.substr(0, at)).append(filling);
+    page.remove_prefix(at + mark.size());
+  }
+  return filled.append(page);
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,16 @@
+// What the pages that need nothing but themselves are made with. Pure functions.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace heed::cli {
+
+std::string base64(std::string_view bytes);  // RFC 4648
+
+// A page of cli/web with its marks {{title}} and {{data}} filled in. No text of either can break
+// out of its place.
+std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data);
+
+}  // namespace heed::cli

@@ -1,0 +1,311 @@
+#include "decode/music.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "base/error.h"
+#include "music/performance.h"
+
+namespace heed {
+namespace {
+
+constexpr double kSecondsPerMinute = 60.0;
+constexpr double kSixteenthsPerQuarter = 4.0;
+constexpr double kLongestGrid = 1e6;  // sixteenths; MIDI's fastest tempo has millions a second
+
+double sixteenth_seconds(double quarters_per_minute) {
+  check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
+        "[continue] {} quarters a minute, expected a positive number", quarters_per_minute);
+  return kSecondsPerMinute / quarters_per_minute / kSixteenthsPerQuarter;
+}
+
+// The clock of a sequence of symbols. It counts steps: those of 10 ms, or sixteenths.
+class Clock {
+ public:
+  Clock(MusicForm form, double sixteenth) : form_(form), sixteenth_(sixteenth) {}
+
+  void add(int32_t symbol) {
+    if (form_ == MusicForm::chorale) {
+      steps_ = ++symbols_ / kVoices;
+    } else if (symbol >= kTimeShift && symbol < kVelocity) {
+      steps_ += symbol - kTimeShift + 1;
+    }
+  }
+  int64_t steps() const { return steps_; }
+  // As notes have it, to the last bit.
+  double seconds() const {
+    const auto steps = static_cast<double>(steps_);
+    return form_ == MusicForm::performance ? steps / kStepsPerSecond : steps * sixteenth_;
+  }
+
+ private:
+  MusicForm form_;
+  double sixteenth_;  // seconds
+  int64_t steps_ = 0;
+  int64_t symbols_ = 0;
+};
+
+// Of a token that is no special one.
+int32_t symbol_of(int32_t token) { return music_symbols(std::span(&token, 1)).front(); }
+
+bool begins_note(MusicForm form, int32_t symbol, int32_t before) {
+  return form == MusicForm::performance ? symbol < kNoteOff
+                                        : symbol != kChoraleSilence && symbol != before;
+}
+
+class Composition {
+ public:
+  Composition(const LoadedLanguageModel& model, std::span<const Note> motif,
+              const MusicOptions& options, const MusicCallback& progress)
+      : model_(model),
+        form_(music_form(*model.tokenizers.target)),
+        options_(options),
+        progress_(progress),
+        clock_(form_, sixteenth_seconds(options.quarters_per_minute)) {
+    const std::vector<int32_t> symbols =
+        form_ == MusicForm::performance
+            ? encode_performance(motif)
+            : encode_chorale(quantise_chorale(motif, options.quarters_per_minute));
+    for (const int32_t symbol : symbols) {
+      clock_.add(symbol);
+    }
+    prompt_ = music_tokens(symbols);
+    prompt_.insert(prompt_.begin(), model.tokenizers.target->special().start);
+    rows_.assign(static_cast<size_t>(options.pieces), Row{clock_, symbols, 0});
+  }
+
+  std::vector<MusicPiece> run() {
+    std::vector<GenerateRequest> requests;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      requests.push_back({prompt_, i});
+    }
+    const SpecialIds& special = model_.tokenizers.target->special();
+    const auto made =
+        generate(model_, requests,
+                 {.sampling = options_.sampling,
+                  .max_tokens = options_.max_tokens,
+                  .seed = options_.seed,
+                  .forbidden = {special.pad, special.start, special.unk}},
+                 {.token = [this](size_t row, int32_t id) { return add(rows_[row], id); }});
+    std::vector<MusicPiece> pieces;
+    for (size_t i = 0; i < rows_.size(); ++i) {
+      pieces.push_back(finish(rows_[i], made[i]));
+    }
+    return pieces;
+  }
+
+ private:
+  struct Row {
+    Clock clock;
+    std::vector<int32_t> symbols;
+    int64_t made = 0;
+  };
+
+  double limit() const { return clock_.seconds() + options_.seconds; }
+
+  // False once the music is long enough.
+  bool add(Row& row, int32_t token) {
+    const int32_t symbol = symbol_of(token);
+    const int32_t before = row.symbols.size() >= kVoices ? *(row.symbols.end() - kVoices) : -1;
+    const double seconds = row.clock.seconds();
+    const double share = share_of(row);
+    row.clock.add(symbol);
+    row.symbols.push_back(symbol);
+    ++row.made;
+    constexpr double kRounding = 1e-6;
+    const bool enough = options_.seconds > 0.0 && row.clock.seconds() >= limit() - kRounding;
+    told_.tokens += 1;
+    told_.notes += begins_note(form_, symbol, before) ? 1 : 0;
+    told_.seconds += row.clock.seconds() - seconds;
+    told_.share += (share_of(row) - share) / static_cast<double>(rows_.size());
+    if (progress_) {
+      progress_(told_);
+    }
+    return !enough;
+  }
+
+  double share_of(const Row& row) const {
+    const double tokens = static_cast<double>(row.made) / static_cast<double>(options_.max_tokens);
+    const double seconds = row.clock.seconds() - clock_.seconds();
+    return std::min(1.0, std::max(tokens, options_.seconds > 0.0 ? seconds / options_.seconds : 0));
+  }
+
+  MusicPiece finish(const Row& row, const Generated& made) const {
+    MusicPiece piece{
+        .notes = form_ == MusicForm::performance
+                     ? decode_performance(row.symbols)
+                     : chorale_notes(decode_chorale(row.symbols), options_.quarters_per_minute),
+        .motif_end = clock_.seconds(),
+        .duration =
+            options_.seconds > 0.0 ? std::min(row.clock.seconds(), limit()) : row.clock.seconds(),
+        .tokens = prompt_,
+        .motif_tokens = prompt_.size(),
+        .end = made.end,
+        .forgotten = made.forgotten};
+    piece.tokens.insert(piece.tokens.end(), made.ids.begin(), made.ids.end());
+    for (Note& note : piece.notes) {
+      if (options_.seconds > 0.0) {
+        // The last shift of the clock may go beyond; nothing begins there.
+        note.end = std::min(note.end, limit());
+      }
+      // A chorale's last sixteenth may lack voices; the clock does not count it then.
+      piece.duration = std::max(piece.duration, note.end);
+    }
+    return piece;
+  }
+
+  const LoadedLanguageModel& model_;
+  MusicForm form_;
+  const MusicOptions& options_;
+  const MusicCallback& progress_;
+  Clock clock_;  // at the end of the motif
+  std::vector<int32_t> prompt_;
+  std::vector<Row> rows_;
+  MusicProgress told_;
+};
+
+void find_keys(const MusicPiece& piece, NoteTokens& found) {
+  std::map<std::pair<int64_t, int>, int64_t> begun;  // notes by step and pitch
+  for (size_t i = 0; i < piece.notes.size(); ++i) {
+    const Note& note = piece.notes[i];
+    begun[{std::llround(note.start * kStepsPerSecond), note.pitch}] = static_cast<int64_t>(i);
+  }
+  std::array<int64_t, kPitches> down;
+  down.fill(-1);
+  Clock clock(MusicForm::performance, 0.0);
+  int32_t before = -1;
+  for (size_t token = 1; token < piece.tokens.size(); ++token) {
+    const int32_t symbol = symbol_of(piece.tokens[token]);
+    int64_t& note = found.note_of_token[token];
+    clock.add(symbol);
+    if (symbol < kNoteOff) {
+      const auto key = begun.find({clock.steps(), symbol - kNoteOn});
+      note = key == begun.end() ? -1 : key->second;  // those of no length vanish
+      down[static_cast<size_t>(symbol - kNoteOn)] = note;
+      if (note >= 0) {
+        found.token_of_note[static_cast<size_t>(note)] = token;
+      }
+      if (before >= kVelocity) {
+        found.note_of_token[token - 1] = note;
+      }
+    } else if (symbol < kTimeShift) {
+      note = std::exchange(down[static_cast<size_t>(symbol - kNoteOff)], -1);
+    }
+    before = symbol;
+  }
+}
+
+void find_voices(const MusicPiece& piece, NoteTokens& found) {
+  std::array<std::vector<size_t>, kVoices> of_voice;  // notes in order
+  for (size_t i = 0; i < piece.notes.size(); ++i) {
+    of_voice.at(static_cast<size_t>(piece.notes[i].channel)).push_back(i);
+  }
+  std::array<size_t, kVoices> begun{};
+  std::array<int32_t, kVoices> last;
+  last.fill(kChoraleSilence);
+  for (size_t token = 1; token < piece.tokens.size(); ++token) {
+    const size_t voice = (token - 1) % kVoices;
+    const int32_t symbol = symbol_of(piece.tokens[token]);
+    if (begins_note(MusicForm::chorale, symbol, last[voice])) {
+      found.token_of_note[of_voice[voice].at(begun[voice]++)] = token;
+    }
+    if (symbol != kChoraleSilence) {
+      found.note_of_token[token] = static_cast<int64_t>(of_voice[voice].at(begun[voice] - 1));
+    }
+    last[voice] = symbol;
+  }
+}
+
+}  // namespace
+
+std::vector<MusicPiece> continue_music(const LoadedLanguageModel& model,
+                                       std::span<const Note> motif, const MusicOptions& options,
+                                       const MusicCallback& progress) {
+  check(
+      std::isfinite(options.seconds) && options.seconds >= 0.0 && options.seconds <= kLongestPiece,
+      "[continue] {} seconds of music, expected 0 to {}", options.seconds, kLongestPiece);
+  check(options.max_tokens > 0, "[continue] {} tokens, expected some", options.max_tokens);
+  check(options.pieces > 0, "[continue] {} pieces, expected some", options.pieces);
+  return Composition(model, motif, options, progress).run();
+}
+
+Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute) {
+  const double step = sixteenth_seconds(quarters_per_minute);
+  std::vector<std::vector<int>> sounding;
+  for (const Note& note : notes) {
+    if (note.channel == kPercussion) {
+      continue;
+    }
+    check(note.start >= 0.0 && note.start <= note.end && note.end <= kLongestPiece,
+          "[continue] a note from {} to {} s, expected 0 to {}", note.start, note.end,
+          kLongestPiece);
+    check(note.pitch >= 0 && note.pitch < kPitches, "[continue] pitch {}, expected 0 to {}",
+          note.pitch, kPitches - 1);
+    check(note.end / step <= kLongestGrid,
+          "[continue] the motif lasts {:.0f} sixteenths, expected at most {:.0f}", note.end / step,
+          kLongestGrid);
+    const auto begin = static_cast<size_t>(std::llround(note.start / step));
+    const size_t end = std::max(begin + 1, static_cast<size_t>(std::llround(note.end / step)));
+    sounding.resize(std::max(sounding.size(), end));
+    for (size_t at = begin; at < end; ++at) {
+      check(sounding[at].size() < kVoices,
+            "[continue] more than {} notes sound at {:.2f} s: this model continues pieces of four "
+            "voices",
+            kVoices, static_cast<double>(at) * step);
+      sounding[at].push_back(note.pitch);
+    }
+  }
+  Chorale chorale;
+  for (std::vector<int>& pitches : sounding) {
+    std::sort(pitches.begin(), pitches.end(), std::greater<>());
+    chorale.emplace_back().fill(kSilence);
+    std::copy(pitches.begin(), pitches.end(), chorale.back().begin());
+  }
+  return chorale;
+}
+
+double even_tempo(MidiPiece& piece) {
+  constexpr double kMidiTempo = 120.0;
+  const bool given = !piece.tempos.empty() && piece.tempos.front().time <= 0.0;
+  const double even = given ? piece.tempos.front().quarters_per_minute : kMidiTempo;
+  struct Stretch {
+    double begin, moved_begin, tempo;
+  };
+  std::vector<Stretch> stretches{{0.0, 0.0, even}};
+  const auto moved_by = [&](const Stretch& stretch, double time) {
+    return stretch.moved_begin + (time - stretch.begin) * stretch.tempo / even;
+  };
+  for (const MidiTempo& change : piece.tempos) {
+    stretches.push_back(
+        {change.time, moved_by(stretches.back(), change.time), change.quarters_per_minute});
+  }
+  const auto moved = [&](double time) {
+    const auto after = std::upper_bound(
+        stretches.begin() + 1, stretches.end(), time,
+        [](double moment, const Stretch& stretch) { return moment < stretch.begin; });
+    return moved_by(*(after - 1), time);
+  };
+  for (Note& note : piece.notes) {
+    note.start = moved(note.start);
+    note.end = moved(note.end);
+  }
+  for (MidiPedal& pedal : piece.pedals) {
+    pedal.time = moved(pedal.time);
+  }
+  piece.duration = moved(piece.duration);
+  piece.tempos = {{.time = 0.0, .quarters_per_minute = even}};
+  return even;
+}
+
+NoteTokens note_tokens(const MusicPiece& piece, MusicForm form) {
+  NoteTokens found{.note_of_token = std::vector<int64_t>(piece.tokens.size(), -1),
+                   .token_of_note = std::vector<size_t>(piece.notes.size(), 0)};
+  (form == MusicForm::performance ? find_keys : find_voices)(piece, found);
+  return found;
+}
+
+}  // namespace heed

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# The program with models of music: continues motifs and improvises, with pictures and sound.
+# Usage: tests/cli/continue_cli.sh HEED MUSIC_FOLDER
+set -Eeuo pipefail
+heed=$(realpath "$1")
+music_folder=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+
+failed=0
+fail() {
+  echo "failed: $*" >&2
+  failed=1
+}
+expect() { # what, expected, found
+  [ "$2" = "$3" ] || fail "$1: expected \"$2\", found \"$3\""
+}
+expect_error() { # text, command...
+  local text=$1 status=0
+  shift
+  "$@" > out.txt 2> err.txt || status=$?
+  [ $status -eq 1 ] || [ $status -eq 2 ] || fail "$*: status $status"
+  grep -qF -- "$text" err.txt || fail "$*: expected \"$text\", found \"$(cat err.txt)\""
+}
+
+"$music_folder" piano performance
+"$music_folder" chorale chorale
+motif="372 60 64 67 355 188 192 195"
+printf '%s\n' "$motif" | "$heed" music decode - --output motif.mid > /dev/null
+
+# The motif comes first, and the same seed gives the same file.
+"$heed" continue --model piano --motif motif.mid --tokens 100 --seed 3 --output a.mid > said.txt
+grep -q '^a.mid: 3 notes of the motif, [0-9]* new ones in [0-9.]* s' said.txt || fail "$(cat said.txt)"
+[[ "$("$heed" music encode a.mid)" == "$motif "* ]] || fail "a.mid does not begin with the motif"
+"$heed" continue --model piano --motif motif.mid --tokens 100 --seed 3 --output b.mid > /dev/null
+cmp a.mid b.mid || fail "the same seed gave other music"
+"$heed" continue --model piano --motif motif.mid --tokens 100 --seed 4 --output b.mid > /dev/null
+! cmp -s a.mid b.mid || fail "another seed gave the same music"
+
+# Several improvisations with pictures; the model's 128 tokens are not enough for them all.
+"$heed" continue --model piano --n 2 --tokens 150 --seed 3 --top-p 0.95 --output free.mid --roll free.svg \
+  --attention free.html > said.txt 2> err.txt
+expect "files" "free-1.html free-1.mid free-1.svg free-2.html free-2.mid free-2.svg" "$(echo free*)"
+expect "lines" 2 "$(wc -l < said.txt)"
+if grep -q 'used up' said.txt; then
+  grep -q 'the model looks at 128 tokens at most; the first [0-9]* were dropped' err.txt || fail "$(cat err.txt)"
+  grep -q 'the attention of the last 128 of 151 tokens' err.txt || fail "$(cat err.txt)"
+fi
+grep -q '^</svg>' free-1.svg || fail "free-1.svg has no end"
+grep -q '"layers":\[{' free-1.html || fail "free-1.html has no weights"
+"$heed" continue --model piano --motif motif.mid --seconds 1.5 --output c.mid --roll c.png > said.txt
+expect "PNG" "PNG" "$(head -c 4 c.png | tail -c 3)"
+awk '{ exit !($(NF-1) <= 1.5 || /ended it/) }' said.txt || fail "more than 1.5 s: $(cat said.txt)"
+
+# Four voices at the motif's tempo.
+printf '%s\n' "372 72 67 60 48 355 200 195 188 176" | "$heed" music decode - --output chord.mid > /dev/null
+"$heed" continue --model chorale --motif chord.mid --tokens 64 --output voices.mid > said.txt
+grep -q '^voices.mid: 4 notes of the motif' said.txt || fail "$(cat said.txt)"
+"$heed" music info voices.mid > info.txt
+grep -q 'tempo       120 quarters a minute' info.txt || fail "$(cat info.txt)"
+
+# Sound, where there can be some.
+if "$heed" continue --model piano --tokens 20 --output s.mid --audio s.wav > /dev/null 2> err.txt; then
+  expect "WAV" "RIFF" "$(head -c 4 s.wav)"
+else
+  grep -q '\[sound\].*install' err.txt || fail "$(cat err.txt)"
+  [ ! -e s.mid ] || fail "work was done before the missing sound was found out"
+fi
+
+printf '%s\n' "60 62 64 65 67 355 188" | "$heed" music decode - --output five.mid > /dev/null
+expect_error "more than 4 notes sound at" "$heed" continue --model chorale --motif five.mid --output x.mid
+expect_error "--seconds and --tokens exclude each other" "$heed" continue --model piano --seconds 1 --tokens 1 --output x.mid
+expect_error "--output is x.wav, expected a name that ends in .mid or .midi" "$heed" continue --model piano --output x.wav
+expect_error "--roll is x.gif, expected a name that ends in .svg or .png" "$heed" continue --model piano --output x.mid --roll x.gif
+expect_error "cannot open missing.mid" "$heed" continue --model piano --motif missing.mid --output x.mid
+expect_error "temperature is -1" "$heed" continue --model piano --temperature -1 --output x.mid
+printf '\n' | "$heed" music decode - --output empty.mid > /dev/null
+expect_error "empty.mid has no notes; leave --motif out" "$heed" continue --model piano --motif empty.mid --output x.mid
+[ ! -e x.mid ] || fail "a file was written in spite of an error"
+
+exit $failed
