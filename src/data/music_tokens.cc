@@ -30,7 +30,7 @@ std::vector<std::string> tokens_of(MusicForm form) {
 std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form) {
   return std::make_shared<Vocabulary>(
       Vocabulary::Content{.pre_tokenized = true,
-                          .special = {.pad = 0, .start = 1, .end = 2, .unk = 3},
+                          .special = {.pad = 0, .start = kMusicStart, .end = kMusicEnd, .unk = 3},
                           .tokens = tokens_of(form)},
       "music");
 }

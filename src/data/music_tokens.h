@@ -19,6 +19,9 @@ enum class MusicForm {
   chorale,      // the pitches of four voices by turns: music/chorale.h
 };
 
+inline constexpr int32_t kMusicStart = 1;  // stands before every piece
+inline constexpr int32_t kMusicEnd = 2;    // and behind it
+
 std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form);
 // Which of them a tokenizer is; an Error for one that is none.
 MusicForm music_form(const Tokenizer& tokenizer);

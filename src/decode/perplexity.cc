@@ -44,8 +44,9 @@ void measure(const LanguageModel& model, Windows& windows, int64_t length, Perpl
 Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_t> tokens,
                               const PerplexityOptions& options) {
   constexpr int64_t kAnyContext = 1024;
-  const int64_t context = model.context() > 0 ? model.context() : kAnyContext;
-  const int64_t length = options.length > 0 ? std::min(options.length, context) : context;
+  const int64_t most =
+      model.context() > 0 ? model.context() : std::max(options.length, kAnyContext);
+  const int64_t length = options.length > 0 ? std::min(options.length, most) : most;
   const int64_t stride = options.stride > 0 ? options.stride : length;
   check(stride <= length, "[eval] a stride of {} skips tokens, expected at most {}", stride,
         length);

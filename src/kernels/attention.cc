@@ -191,6 +191,24 @@ void forward_queries(const kernels::Attention& a, int64_t b, int64_t head, int64
   }
 }
 
+// s(j) += q . e_r(j): a row's relative term, embedding by embedding.
+template <typename T>
+HWY_INLINE void add_relative_dots(const kernels::Attention& a, const Block& row, Range columns,
+                                  const T* q, const T* table, float* s) {
+  const auto dot = [&](int64_t embedding) HWY_ATTR {
+    return reduce(
+        static_cast<size_t>(a.head_dim), [](FloatVec x, FloatVec e) { return hn::Mul(x, e); }, q,
+        table + embedding * a.head_dim);
+  };
+  relative_runs(a, row, Range{0, 0}, 0, columns,
+                [&](Range run, int64_t embedding, int step) HWY_ATTR {
+                  const float clamped = step == 0 ? dot(embedding) : 0.0F;
+                  for (int64_t j = run.begin; j < run.end; ++j) {
+                    s[j] += step == 0 ? clamped : dot(embedding + j - run.begin);
+                  }
+                });
+}
+
 // A few queries against a long past: dot products with the keys where they lie.
 template <typename T>
 void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
@@ -214,6 +232,9 @@ void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
     for (int64_t j = columns.begin; j < columns.end; ++j) {
       s[j] = reduce(
           d, [](FloatVec x, FloatVec k) { return hn::Mul(x, k); }, q, data.k + j * data.k_row);
+    }
+    if (a.relative != nullptr) {
+      add_relative_dots(a, row, columns, q, data.relative, s);
     }
     finish_logits(a, row, 0, columns, s);
     const float top = columns.empty() ? -kInfinity : row_max(s, columns);
@@ -243,8 +264,8 @@ void forward_head(const kernels::Attention& a, int64_t b, int64_t head) {
 
 void attention_head(const kernels::Attention& a, int64_t b, int64_t head) {
   constexpr int64_t kFewQueries = 4;
-  const bool few = a.queries <= kFewQueries && !a.whole_sequence && a.relative == nullptr &&
-                   a.lse == nullptr && a.weights == nullptr && !a.dropout.active();
+  const bool few = a.queries <= kFewQueries && !a.whole_sequence && a.lse == nullptr &&
+                   a.weights == nullptr && !a.dropout.active();
   with_type(a.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     if (few) {

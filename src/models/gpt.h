@@ -4,11 +4,9 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
 #include "base/config.h"
-#include "models/model.h"
-#include "nn/transformer.h"
+#include "models/causal_transformer.h"
 
 namespace heed {
 
@@ -56,41 +54,22 @@ struct GptConfig {
   }
 };
 
-// Caches of all layers, for decoding.
-struct GptState : DecodeState {
-  std::vector<KvCache> caches;
+using GptState = CausalState;
 
-  // Positions filled in a row.
-  int64_t length(int64_t row) const;
-};
-
-class Gpt : public LanguageModel {
+class Gpt : public CausalTransformer {
  public:
   Gpt(const Scope& s, const GptConfig& config);
 
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr) const override;
-  // Mean cross-entropy of targets i32 [B,T].
-  Tensor loss(const Tensor& tokens, const Tensor& targets) const;
-
-  std::unique_ptr<DecodeState> start() const override { return std::make_unique<GptState>(); }
-  Tensor step(const Tensor& tokens, DecodeState& state,
-              std::span<const int64_t> lengths = {}) const override;
-  void select(DecodeState& state, std::span<const int64_t> rows) const override;
-  void join(DecodeState& state, const DecodeState& more) const override;
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t context() const override { return config_.context; }
 
  private:
-  Tensor embed(const Tensor& tokens, const GptState* state) const;  // [B,T,C]
-  Tensor hidden(const Tensor& tokens, GptState* state,
-                std::vector<LayerAttention>* maps = nullptr) const;  // [B,T,C]
-  Tensor project(const Tensor& x) const;                             // [..., C] -> [..., V]
+  Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const override;
+  Tensor project(const Tensor& x) const override;
 
   GptConfig config_;
   Embedding tokens_;
   Embedding positions_;
-  std::vector<TransformerLayer> layers_;
-  LayerNorm norm_;
   std::optional<Linear> output_;
 };
 

@@ -7,8 +7,10 @@
 #include "models/bert.h"
 #include "models/conv.h"
 #include "models/gpt.h"
+#include "models/music_transformer.h"
 #include "models/rnn.h"
 #include "models/rnn_encoder.h"
+#include "models/rnn_language.h"
 #include "models/transformer.h"
 
 namespace heed {
@@ -88,6 +90,21 @@ BertConfig bert(int64_t width, int64_t layers) {
   return config;
 }
 
+MusicTransformerConfig music(int64_t width, int64_t heads, int64_t layers) {
+  MusicTransformerConfig config;
+  config.width = width;
+  config.heads = heads;
+  config.layers = layers;
+  return config;
+}
+
+RnnLanguageConfig rnn_language(int64_t hidden) {
+  RnnLanguageConfig config;
+  config.embedding = hidden;
+  config.hidden = hidden;
+  return config;
+}
+
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
       kind<Transformer, TransformerConfig>("transformer",
@@ -106,6 +123,10 @@ const std::vector<Kind>& kinds() {
                                       {"base", bert(768, 12)},
                                       {"large", bert(1024, 24)}}),
       kind<RnnEncoder, RnnEncoderConfig>("rnn_encoder", {{"small", RnnEncoderConfig{}}}),
+      kind<MusicTransformer, MusicTransformerConfig>(
+          "music_transformer", {{"small", music(256, 4, 4)}, {"base", music(384, 8, 6)}}),
+      kind<RnnLanguage, RnnLanguageConfig>(
+          "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
   };
   return all;
 }

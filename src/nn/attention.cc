@@ -80,6 +80,9 @@ void KvCache::append(const Source& source) {
   check(coming.empty() || (length == 0 && std::ssize(coming) == rows),
         "[cache] {} lengths for {} rows after {} positions, expected one each at the beginning",
         coming.size(), rows, length);
+  if (most > 0 && length + steps > 2 * most) {
+    forget();
+  }
   reserve({rows, like.dim(-2), like.dim(-1)}, steps, like.dtype());
   const size_t row = static_cast<size_t>(like.dim(-2) * like.dim(-1)) * size_of(like.dtype());
   for (int64_t i = 0; i < rows * steps; ++i) {
@@ -105,7 +108,8 @@ void KvCache::reserve(const Shape& row, int64_t steps, DType dtype) {
     return;
   }
   constexpr int64_t kLeastCapacity = 64;
-  const int64_t capacity = std::max({kLeastCapacity, 2 * length, needed});
+  const int64_t wanted = std::max(kLeastCapacity, 2 * length);
+  const int64_t capacity = std::max(most > 0 ? std::min(wanted, 2 * most) : wanted, needed);
   const size_t filled = static_cast<size_t>(length * row[1] * row[2]) * size_of(dtype);
   for (Tensor* tensor : {&k, &v}) {
     const Tensor old = *tensor;
@@ -113,6 +117,31 @@ void KvCache::reserve(const Shape& row, int64_t steps, DType dtype) {
     for (int64_t b = 0; length > 0 && b < row[0]; ++b) {
       std::memcpy(tensor->rows(b, b + 1).raw(), old.rows(b, b + 1).raw(), filled);
     }
+  }
+}
+
+// Each row's last `most` positions move to the front; what comes finds room behind them, so that
+// this is rare.
+void KvCache::forget() {
+  if (length <= most) {
+    return;
+  }
+  const size_t each = static_cast<size_t>(k.dim(2) * k.dim(3)) * size_of(k.dtype());
+  for (Tensor* tensor : {&k, &v}) {
+    const Tensor old = *tensor;
+    *tensor = Tensor::empty({old.dim(0), 2 * most, old.dim(2), old.dim(3)}, old.dtype());
+    for (int64_t row = 0; row < old.dim(0); ++row) {
+      const int64_t filled = lengths.empty() ? length : lengths[static_cast<size_t>(row)];
+      const int64_t kept = std::min(filled, most);
+      const auto* from = static_cast<const std::byte*>(old.rows(row, row + 1).raw());
+      std::memcpy(tensor->rows(row, row + 1).raw(),
+                  from + static_cast<size_t>(filled - kept) * each,
+                  static_cast<size_t>(kept) * each);
+    }
+  }
+  length = std::min(length, most);
+  for (int64_t& own : lengths) {
+    own = std::min(own, most);
   }
 }
 
@@ -200,7 +229,10 @@ SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
   const int64_t dim = head_dim(config.width, config.heads);
   if (config.relative_distance > 0) {
     const int64_t distances = config.relative_distance * (config.relative_future ? 2 : 1) + 1;
-    relative_ = s.param("relative", {distances, dim}, Init::xavier(dim, distances));
+    relative_ = s.param(
+        "relative",
+        config.relative_per_head ? Shape{config.heads, distances, dim} : Shape{distances, dim},
+        Init::xavier(dim, distances));
   }
 }
 
@@ -221,8 +253,8 @@ Tensor SelfAttention::operator()(const Tensor& x, const AttentionOptions& option
   } else {
     check(options.causal, "[attention] a cache needs causal attention");
     const bool first = cache->length == 0;
-    complete.position = cache->length;
     cache->append(qkv);
+    complete.position = cache->length - steps;
     // A sequence that begins is a whole one: however short, it is computed as in a longer batch.
     if (first) {
       result = attention_qkv(qkv, complete);
@@ -291,9 +323,9 @@ Tensor CompressedAttention::operator()(const Tensor& x, const AttentionOptions& 
   Tensor k = heads(parts[0]);
   Tensor v = heads(parts[1]);
   if (cache != nullptr) {
-    complete.position = cache->length;
     const bool first = cache->length == 0;
     cache->append(k, v);
+    complete.position = cache->length - x.dim(1);
     if (!first) {
       see_lengths(*cache, complete);
       k = cache->k;

@@ -18,6 +18,9 @@ struct KvCache {
   // How many of the positions that come next belong to each row; empty: all. Set before the first
   // ones, which may be padded.
   std::vector<int64_t> coming;
+  // Rows may forget all but their last so many positions, for attention that looks no further;
+  // 0: they keep all.
+  int64_t most = 0;
   // What a layer needs of each row's last positions besides: [R, any].
   Tensor last;
 
@@ -39,6 +42,7 @@ struct KvCache {
   };
   void append(const Source& source);
   void reserve(const Shape& row, int64_t steps, DType dtype);
+  void forget();
 };
 
 struct SelfAttentionConfig {
@@ -46,8 +50,9 @@ struct SelfAttentionConfig {
   int64_t heads = 8;
   // Relative positions (Shaw et al. 2018): distances up to this far are told apart; 0: none.
   int64_t relative_distance = 0;
-  bool relative_future = false;  // also to the right: for attention that is not causal
-  float deviation = 0.0F;        // of the first values; see LayerConfig
+  bool relative_future = false;    // also to the right: for attention that is not causal
+  bool relative_per_head = false;  // embeddings of each head's own (Huang et al. 2018)
+  float deviation = 0.0F;          // of the first values; see LayerConfig
   float branch_deviation = 0.0F;
 };
 
@@ -64,7 +69,7 @@ class SelfAttention {
   SelfAttentionConfig config_;
   Linear qkv_;
   Linear out_;
-  Parameter relative_;  // [R,D], shared by the heads
+  Parameter relative_;  // [R,D], shared by the heads, or [H,R,D]
 };
 
 // Memory-compressed attention (Liu et al. 2018): a causal convolution over keys and values makes

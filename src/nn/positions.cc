@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <vector>
 
 #include "base/error.h"
 #include "ops/elementwise.h"
+#include "ops/shape.h"
 
 namespace heed {
 namespace {
@@ -68,6 +70,20 @@ Tensor Positions::signals(int64_t past, int64_t length) const {
 
 Tensor Positions::operator()(const Tensor& x, int64_t past) const {
   return config_.kind == "none" ? x : add(x, signals(past, x.dim(1)));  // [B,T,C]
+}
+
+Tensor Positions::operator()(const Tensor& x, std::span<const int64_t> past) const {
+  const bool equal =
+      std::adjacent_find(past.begin(), past.end(), std::not_equal_to<>()) == past.end();
+  if (equal || config_.kind == "none") {
+    return (*this)(x, past.empty() ? 0 : past.front());  // [B,T,C]
+  }
+  check(std::ssize(past) == x.dim(0), "[positions] {} rows with {} pasts", x.dim(0), past.size());
+  std::vector<Tensor> rows;
+  for (const int64_t own : past) {
+    rows.push_back(signals(own, x.dim(1)));  // [T,C]
+  }
+  return add(x, concat(rows, 0).reshape(x.shape()));  // [B,T,C]
 }
 
 }  // namespace heed

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "nn/layers.h"
@@ -32,6 +33,8 @@ class Positions {
 
   // x [B,T,C] whose first column stands at position `past`, with the signals added.
   Tensor operator()(const Tensor& x, int64_t past = 0) const;
+  // The same where each row has a past of its own; empty: none. For decoding.
+  Tensor operator()(const Tensor& x, std::span<const int64_t> past) const;
 
  private:
   Tensor signals(int64_t past, int64_t length) const;  // [length, C]

@@ -1,5 +1,7 @@
 #include "nn/transformer.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace heed {
@@ -12,6 +14,13 @@ Activation activation_of(std::string_view name) {
         "[transformer layer] activation is {}, expected relu, gelu or gelu_tanh", name);
   return name == "gelu" ? Activation::gelu : Activation::gelu_tanh;
 }
+
+namespace {
+
+// Of two distances; below 0: any.
+int64_t narrower(int64_t a, int64_t b) { return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b); }
+
+}  // namespace
 
 TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
     : config_(config),
@@ -37,6 +46,7 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
                                                 .heads = config.heads,
                                                 .relative_distance = config.relative_distance,
                                                 .relative_future = config.relative_future,
+                                                .relative_per_head = config.relative_per_head,
                                                 .deviation = config.deviation,
                                                 .branch_deviation = config.branch_deviation});
   }
@@ -52,7 +62,7 @@ Residual TransformerLayer::operator()(Residual stream, LayerContext context) con
         config_.cross ? "one to attend to" : "none");
   context.self.dropout = config_.attention_dropout;
   context.cross.dropout = config_.attention_dropout;
-  context.self.window_left = config_.window > 0 ? config_.window - 1 : context.self.window_left;
+  context.self.window_left = narrower(context.self.window_left, config_.window - 1);
   return config_.pre_norm ? pre_norm(std::move(stream), context)
                           : post_norm(std::move(stream), context);
 }

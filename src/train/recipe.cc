@@ -114,14 +114,16 @@ std::string expand(std::string path, const fs::path& base) {
 void expand_paths(Recipe& recipe, const fs::path& base) {
   DataConfig& data = recipe.data;
   for (std::vector<std::string>* list :
-       {&data.source, &data.target, &data.tsv, &data.text, &data.table}) {
+       {&data.source, &data.target, &data.tsv, &data.text, &data.table, &data.midi,
+        &data.valid_midi, &data.test_midi}) {
     for (std::string& path : *list) {
       path = expand(path, base);
     }
   }
-  for (std::string* path : {&data.valid_source, &data.valid_target, &data.test_source,
-                            &data.test_target, &data.valid_text, &data.test_text, &data.valid_table,
-                            &data.test_table, &recipe.text.folder, &recipe.train.from}) {
+  for (std::string* path :
+       {&data.valid_source, &data.valid_target, &data.test_source, &data.test_target,
+        &data.valid_text, &data.test_text, &data.valid_table, &data.test_table, &data.chorales,
+        &recipe.text.folder, &recipe.train.from}) {
     *path = expand(*path, base);
   }
 }
@@ -150,9 +152,23 @@ void check_text(const Recipe& recipe, const std::string& where) {
         recipe.task);
 }
 
+void check_music(const DataConfig& data, const std::string& where) {
+  check(data.midi.empty() != data.chorales.empty(),
+        "[{}] task music learns from exactly one of: data.midi, data.chorales", where);
+  check(data.form != "chorale" || !data.chorales.empty(),
+        "[{}] data.form is chorale, which only data.chorales can have", where);
+  check(data.chorales.empty() ||
+            (data.valid_midi.empty() && data.test_midi.empty() && data.valid_share == 0.0),
+        "[{}] data.chorales has its own valid and test pieces: leave valid_midi, test_midi and "
+        "valid_share out",
+        where);
+  check(!data.stretch.empty(), "[{}] data.stretch has no factor, expected at least one", where);
+}
+
 std::string default_kind(const std::string& task) {
   return task == "translate"                         ? "transformer"
          : task == "language" || task == "summarise" ? "gpt2"
+         : task == "music"                           ? "music_transformer"
                                                      : "bert";
 }
 
@@ -169,6 +185,8 @@ void check_metric(const Recipe& recipe, const std::string& where) {
 void check_whole(const Recipe& recipe, const std::string& where) {
   if (recipe.task == "translate") {
     check_pairs(recipe.data, where);
+  } else if (recipe.task == "music") {
+    check_music(recipe.data, where);
   } else {
     check_text(recipe, where);
     check_metric(recipe, where);

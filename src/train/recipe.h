@@ -27,6 +27,12 @@ struct DataConfig {
   std::string valid_text, test_text;
   std::vector<std::string> table;  // of labelled texts
   std::string valid_table, test_table;
+  std::vector<std::string> midi;  // files and folders of performances
+  std::vector<std::string> valid_midi, test_midi;
+  std::string chorales;  // JSON with its own splits
+  std::string form;
+  int64_t transpose = 0;
+  std::vector<double> stretch = {1.0};
   std::string text_column = "1", pair_column, label_column = "2";
   bool score = false;
   bool next_sentence = false;
@@ -52,17 +58,30 @@ struct DataConfig {
     v("table", table, "TSV files of labelled texts, for tasks classify and similarity");
     v("valid_table", valid_table, "held-out table for validation");
     v("test_table", test_table, "held-out table for the last score");
+    v("midi", midi, "MIDI files and folders of them, for task music");
+    v("valid_midi", valid_midi, "held-out MIDI files and folders for validation");
+    v("test_midi", test_midi, "held-out MIDI files and folders for the last score");
+    v("chorales", chorales, "JSON file of chorales with train, valid and test, instead of midi");
+    v("form", form,
+      "of music: events of a performance, or pitches of four voices; empty: chorales are chorales",
+      {.choices = {"", "performance", "chorale"}});
+    v("transpose", transpose, "music is moved by up to so many semitones either way",
+      {.least = 0, .most = 24});
+    v("stretch", stretch, "music lasts one of these times as long, drawn anew each time",
+      {.least = 0.1, .most = 10});
     v("text_column", text_column, "column of the text, by name or by number from 1");
     v("pair_column", pair_column, "column of the second text of a pair; empty: none");
     v("label_column", label_column, "column of the class or score");
     v("score", score, "labels are numbers to be estimated, not classes");
     v("next_sentence", next_sentence, "masked: also learn whether the second text follows");
-    v("valid_share", valid_share, "without valid_text: the last part of the text is held out",
+    v("valid_share", valid_share,
+      "without valid_text: the last part of the text is held out; without valid_midi: files that "
+      "their names choose",
       {.least = 0, .most = 0.9});
     v("line_end", line_end, "an END token behind every line of text instead of a line end");
     v("max_length", max_length,
       "pairs with more tokens on a side are skipped; the window of a language model that "
-      "looks back without end",
+      "looks back without end: longer pieces of music are cropped to it",
       {.least = 1, .most = 100000});
     v("batch_tokens", batch_tokens, "padded tokens in a batch, on each side",
       {.least = 1, .most = 1 << 24});
@@ -207,7 +226,8 @@ struct Recipe {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("task", task, "what is learned",
-      {.choices = {"translate", "language", "masked", "classify", "similarity", "summarise"}});
+      {.choices = {"translate", "language", "masked", "classify", "similarity", "summarise",
+                   "music"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

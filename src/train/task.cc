@@ -3,6 +3,7 @@
 #include "train/classify_task.h"
 #include "train/language_task.h"
 #include "train/masked_task.h"
+#include "train/music_task.h"
 #include "train/similarity_task.h"
 #include "train/summarise_task.h"
 #include "train/translate_task.h"
@@ -25,6 +26,9 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
   }
   if (recipe.task == "summarise") {
     return std::make_unique<SummariseTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "music") {
+    return std::make_unique<MusicTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }

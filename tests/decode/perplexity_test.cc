@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "models/gpt.h"
+#include "models/rnn_language.h"
+#include "ops/cross_entropy.h"
 #include "support/error_of.h"
 
 namespace heed::testing {
@@ -111,6 +113,24 @@ TEST(Perplexity, StrideThatSkipsTokensIsAnError) {
   EXPECT_EQ(
       error_of([&] { measure_perplexity(model.gpt, text_of(50), {.length = 5, .stride = 6}); }),
       "[eval] a stride of 6 skips tokens, expected at most 5");
+}
+
+// A model without a context looks at as much as it is asked to.
+TEST(Perplexity, WindowsOfAnyLengthWithoutAContext) {
+  ParameterStore store;
+  RnnLanguageConfig config;
+  config.vocabulary = kVocabulary;
+  config.embedding = 8;
+  config.hidden = 8;
+  const RnnLanguage model(store.root(), config);
+  store.allocate(DType::f32, 4, ParameterStore::Use::inference);
+  const std::vector<int32_t> tokens = text_of(1501);
+  const Tensor whole = model.logits(Tensor::from_ints({tokens.data(), 1500}, {1, 1500}));
+  const double expected =
+      cross_entropy(whole, Tensor::from_ints({tokens.data() + 1, 1500}, {1, 1500})).item();
+  const Perplexity found = measure_perplexity(model, tokens, {.length = 1500});
+  EXPECT_EQ(found.tokens, 1500);
+  EXPECT_NEAR(found.loss(), expected, 1e-6);
 }
 
 }  // namespace

@@ -320,6 +320,32 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LongAttention,
                                                     .center = 64}),
                          [](const auto& info) { return info.param.name; });
 
+// Decoding: a query or a few against a long past, at which other products are used.
+TEST(Attention, FewQueriesWithRelativePositions) {
+  for (const int64_t queries : {1, 3}) {
+    for (const bool shared : {false, true}) {
+      const OpCase op_case = attention_case({.name = "few",
+                                             .queries = queries,
+                                             .keys = 300,
+                                             .dim = 24,
+                                             .causal = true,
+                                             .left = shared ? 150 : -1,
+                                             .relative_rows = 129,
+                                             .shared = shared});
+      for (const DType dtype : {DType::f32, DType::bf16}) {
+        const std::vector<Tensor> inputs = make_inputs(op_case, dtype);
+        std::vector<Array> arrays;
+        for (const Tensor& input : inputs) {
+          arrays.push_back(to_array(input));
+        }
+        EXPECT_LE(error_between(to_array(op_case.run(inputs)[0]), op_case.reference(arrays)[0]),
+                  dtype == DType::f32 ? 1e-5 : 0.02)
+            << queries << " queries, shared " << shared << ", " << name_of(dtype);
+      }
+    }
+  }
+}
+
 TEST(Attention, WeightsSumToOneAndAgree) {
   const Scenario s{.name = "weights", .queries = 70, .keys = 300, .causal = true};
   const OpCase op_case = attention_case(s);

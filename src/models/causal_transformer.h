@@ -1,0 +1,59 @@
+// What decoders without an encoder share: a stack of causal layers with a norm at its end, and
+// decoding with caches. A model says how tokens become vectors and vectors logits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "nn/transformer.h"
+
+namespace heed {
+
+// Caches of all layers, for decoding.
+struct CausalState : DecodeState {
+  std::vector<KvCache> caches;
+  std::vector<int64_t> seen;  // tokens shown to each row, also those that caches have forgotten
+
+  int64_t length(int64_t row) const { return seen.empty() ? 0 : seen[static_cast<size_t>(row)]; }
+};
+
+class CausalTransformer : public LanguageModel {
+ public:
+  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr) const override;
+  // Mean cross-entropy of targets i32 [B,T].
+  Tensor loss(const Tensor& tokens, const Tensor& targets) const;
+
+  std::unique_ptr<DecodeState> start() const override { return std::make_unique<CausalState>(); }
+  Tensor step(const Tensor& tokens, DecodeState& state,
+              std::span<const int64_t> lengths = {}) const override;
+  void select(DecodeState& state, std::span<const int64_t> rows) const override;
+  void join(DecodeState& state, const DecodeState& more) const override;
+
+ protected:
+  struct StackConfig {
+    std::string name;                 // of the model, in errors
+    std::vector<LayerConfig> layers;  // at least one
+    int64_t memory = 0;  // decoding looks at so many positions, its own included; 0: at all
+  };
+  // Adds the layers. Constructors call it behind their embeddings: the order of parameters is that
+  // of the moments in checkpoints.
+  void build(const Scope& s, StackConfig config);
+
+  // tokens i32 [B,T] -> [B,T,C]. `past` says how many tokens of each row came before; empty: none.
+  virtual Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const = 0;
+  virtual Tensor project(const Tensor& x) const = 0;  // [..., C] -> [..., V]
+
+ private:
+  Tensor hidden(const Tensor& tokens, CausalState* state,
+                std::vector<LayerAttention>* maps = nullptr) const;  // [B,T,C]
+
+  std::string name_;
+  int64_t memory_ = 0;
+  float dropout_ = 0.0F;
+  std::optional<LayerNorm> norm_;
+  std::vector<TransformerLayer> layers_;
+};
+
+}  // namespace heed

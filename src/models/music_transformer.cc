@@ -1,0 +1,61 @@
+#include "models/music_transformer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/elementwise.h"
+
+namespace heed {
+namespace {
+
+LayerConfig layer_config(const MusicTransformerConfig& config) {
+  return {.width = config.width,
+          .heads = config.heads,
+          .hidden = config.hidden,
+          .activation = activation_of(config.activation),
+          .dropout = config.dropout,
+          .attention_dropout = config.attention_dropout,
+          .hidden_dropout = config.hidden_dropout,
+          .pre_norm = true,
+          .relative_distance = config.relative_distance,
+          .relative_per_head = config.relative_per_head,
+          .window = config.window,
+          .epsilon = config.epsilon};
+}
+
+// What decoding has to keep: no more than attention can see.
+int64_t positions_kept(const MusicTransformerConfig& config) {
+  const int64_t smaller = std::min(config.window, config.memory);
+  return smaller > 0 ? smaller : std::max(config.window, config.memory);
+}
+
+}  // namespace
+
+MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig& config)
+    : config_(config),
+      tokens_(s / "tokens", config.vocabulary, config.width,
+              Init::normal(1.0F / std::sqrt(static_cast<float>(config.width)))),
+      positions_(s / "positions", {.kind = config.positions, .width = config.width}) {
+  check(config.relative_distance > 0 || config.positions != "none",
+        "[music_transformer] positions is none and relative_distance 0: the model would not know "
+        "the order of its tokens; set model.positions = \"sinusoidal\" or a relative_distance");
+  build(s, {.name = "music_transformer",
+            .layers =
+                std::vector<LayerConfig>(static_cast<size_t>(config.layers), layer_config(config)),
+            .memory = positions_kept(config)});
+  if (!config.tied_output) {
+    output_.emplace(s / "output", config.width, config.vocabulary);
+  }
+}
+
+Tensor MusicTransformer::embed(const Tensor& tokens, std::span<const int64_t> past) const {
+  const float scale = std::sqrt(static_cast<float>(config_.width));
+  return dropout(positions_(tokens_(tokens, scale), past), config_.dropout);  // [B,T,C]
+}
+
+Tensor MusicTransformer::project(const Tensor& x) const {
+  return output_ ? (*output_)(x) : tokens_.logits(x);
+}
+
+}  // namespace heed

@@ -1,0 +1,194 @@
+#include "models/music_transformer.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "models/registry.h"
+#include "support/error_of.h"
+#include "support/language_check.h"
+#include "support/op_case.h"
+
+namespace heed::testing {
+namespace {
+
+struct Variant {
+  std::string name;
+  DType dtype = DType::f32;
+  std::string positions = "none";
+  int64_t distance = 6;  // shorter than the sequences: the rest is one distance
+  bool per_head = true;
+  int64_t window = 0;
+  int64_t memory = 0;
+  bool tied = true;
+
+  MusicTransformerConfig config() const {
+    MusicTransformerConfig config;
+    config.vocabulary = 37;
+    config.width = 32;
+    config.heads = 4;
+    config.layers = 2;
+    config.hidden = 64;
+    config.dropout = 0.0F;
+    config.positions = positions;
+    config.relative_distance = distance;
+    config.relative_per_head = per_head;
+    config.window = window;
+    config.memory = memory;
+    config.tied_output = tied;
+    return config;
+  }
+  // The model in which training sees what decoding does in this one.
+  MusicTransformerConfig windowed() const {
+    MusicTransformerConfig result = config();
+    result.window = window > 0 && memory > 0 ? std::min(window, memory) : std::max(window, memory);
+    result.memory = 0;
+    return result;
+  }
+  double tolerance() const { return dtype == DType::f32 ? 1e-4 : 0.06; }
+};
+std::string variant_name(const ::testing::TestParamInfo<Variant>& info) { return info.param.name; }
+
+class MusicTransformerTest : public ::testing::TestWithParam<Variant> {
+ protected:
+  MusicTransformerTest()
+      : model_(store_.root(), GetParam().config()), whole_(other_.root(), GetParam().windowed()) {
+    store_.allocate(GetParam().dtype, 3, ParameterStore::Use::batch_invariant);
+    other_.allocate(GetParam().dtype, 3, ParameterStore::Use::batch_invariant);
+  }
+
+  ParameterStore store_, other_;
+  const MusicTransformer model_;
+  const MusicTransformer whole_;
+};
+
+TEST_P(MusicTransformerTest, CachedDecodingEqualsFullForward) {
+  expect_steps_equal_logits({model_, whole_, GetParam().tolerance()});
+}
+
+TEST_P(MusicTransformerTest, RowsOfDifferentLengths) {
+  expect_rows_equal_logits({model_, whole_, GetParam().tolerance()});
+}
+
+TEST_P(MusicTransformerTest, TheSameBitsAloneAndInABatch) {
+  expect_same_bits_alone_and_in_a_batch(model_);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants, MusicTransformerTest,
+    ::testing::Values(
+        Variant{.name = "relative"}, Variant{.name = "relative_bf16", .dtype = DType::bf16},
+        Variant{.name = "relative_i8", .dtype = DType::i8},
+        Variant{.name = "relative_shared", .per_head = false, .tied = false},
+        Variant{.name = "plain", .positions = "sinusoidal", .distance = 0},
+        Variant{.name = "both", .dtype = DType::bf16, .positions = "sinusoidal"},
+        Variant{.name = "window", .window = 5}, Variant{.name = "memory", .memory = 4},
+        Variant{.name = "memory_of_one", .memory = 1},
+        Variant{.name = "memory_bf16", .dtype = DType::bf16, .memory = 5},
+        Variant{.name = "memory_plain", .positions = "sinusoidal", .distance = 0, .memory = 3},
+        Variant{.name = "memory_and_window", .window = 3, .memory = 6}),
+    variant_name);
+
+class MusicTransformerTraining : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(MusicTransformerTraining, LearnsASequenceByHeart) {
+  ParameterStore store;
+  const MusicTransformer model(store.root(), GetParam().config());
+  store.allocate(GetParam().dtype, 3);
+  const TrainingRun run = learn_by_heart(model, store, 90);
+  EXPECT_GT(run.losses.front(), 3.0F);
+  EXPECT_LT(run.losses.back(), 0.2F);
+}
+
+TEST_P(MusicTransformerTraining, SameSeedSameBits) {
+  const auto train = [] {
+    MusicTransformerConfig config = GetParam().config();
+    config.dropout = 0.1F;
+    config.attention_dropout = 0.1F;
+    ParameterStore store;
+    const MusicTransformer model(store.root(), config);
+    store.allocate(GetParam().dtype, 3);
+    return learn_by_heart(model, store, 5);
+  };
+  const TrainingRun first = train();
+  const TrainingRun second = train();
+  EXPECT_EQ(first.losses, second.losses);
+  EXPECT_EQ(first.weights, second.weights);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Variants, MusicTransformerTraining,
+    ::testing::Values(Variant{.name = "f32"}, Variant{.name = "bf16", .dtype = DType::bf16},
+                      Variant{.name = "shared_window", .per_head = false, .window = 8},
+                      Variant{.name = "plain", .positions = "sinusoidal", .distance = 0}),
+    variant_name);
+
+// The order of far tokens matters to relative attention only within its distance; with one layer
+// and distance 3, tokens further away are a set.
+TEST(MusicTransformer, TellsDistancesApartUpToTheLongest) {
+  ParameterStore store;
+  MusicTransformerConfig config = Variant{.name = "", .distance = 3}.config();
+  config.layers = 1;
+  const MusicTransformer model(store.root(), config);
+  store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  const auto last = [&](std::vector<int32_t> ids) {
+    const auto state = model.start();
+    return to_array(model.step(Tensor::from_ints(ids, {1, std::ssize(ids)}), *state));
+  };
+  const Array order = last({1, 2, 3, 4, 5, 6, 7, 8});
+  EXPECT_LT(error_between(last({2, 1, 4, 3, 5, 6, 7, 8}), order), 1e-5);
+  EXPECT_GT(error_between(last({1, 2, 3, 4, 6, 5, 7, 8}), order), 1e-3);
+}
+
+// However long it goes on, the caches do not grow.
+TEST(MusicTransformer, MemoryStaysBounded) {
+  ParameterStore store;
+  const MusicTransformer model(store.root(), Variant{.name = "", .memory = 8}.config());
+  store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  CausalState state;
+  model.step(Tensor::from_ints(noise_tokens(3 * 100, 37), {3, 100}), state,
+             std::vector<int64_t>{100, 2, 50});
+  for (int32_t i = 0; i < 40; ++i) {
+    model.step(Tensor::from_ints(std::vector<int32_t>{i % 37, i % 36, i % 35}, {3, 1}), state);
+  }
+  EXPECT_EQ(state.seen, (std::vector<int64_t>{140, 42, 90}));
+  for (const KvCache& cache : state.caches) {
+    EXPECT_LE(cache.k.dim(1), 16);
+    EXPECT_LE(cache.length, 16);
+  }
+}
+
+TEST(MusicTransformer, PerHeadDistancesHaveTheirOwnEmbeddings) {
+  for (const bool per_head : {false, true}) {
+    ParameterStore store;
+    const MusicTransformer model(store.root(), Variant{.name = "", .per_head = per_head}.config());
+    EXPECT_EQ(store.find("layers.0.self_attention.relative").shape,
+              per_head ? (Shape{4, 7, 8}) : (Shape{7, 8}));
+  }
+}
+
+TEST(MusicTransformer, ConfigErrors) {
+  const auto error_with = [](const Json& fields) {
+    Json json{{"kind", "music_transformer"}};
+    json.update(fields);
+    return error_of([&] {
+      ParameterStore store;
+      make_model(store.root(), resolve_model_config(json, "test"));
+    });
+  };
+  EXPECT_EQ(error_with(Json::object()), "no error");
+  EXPECT_EQ(error_with({{"preset", "base"}}), "no error");
+  EXPECT_EQ(error_with({{"relative_distance", 0}}),
+            "[music_transformer] positions is none and relative_distance 0: the model would not "
+            "know the order of its tokens; set model.positions = \"sinusoidal\" or a "
+            "relative_distance");
+  EXPECT_EQ(error_with({{"heads", 7}}), "[attention] width is 256, expected a multiple of 7 heads");
+  EXPECT_EQ(error_with({{"positions", "learned"}}),
+            "[test] model.positions is \"learned\", expected one of: none, sinusoidal");
+  EXPECT_EQ(error_with({{"memory", -1}}), "[test] model.memory is -1, expected at least 0");
+  EXPECT_NE(error_with({{"relativ_distance", 1}}).find("relative_distance"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace heed::testing
