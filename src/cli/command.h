@@ -58,5 +58,6 @@ void add_classify(CLI::App& app);  // and fill, match
 void add_music(CLI::App& app);
 void add_continue(CLI::App& app);
 void add_model_commands(CLI::App& app);
+void add_music_motif(CLI::App& music);  // of `heed music`
 
 }  // namespace heed::cli

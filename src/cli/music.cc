@@ -194,6 +194,7 @@ void add_music(CLI::App& app) {
   add_encode(*music);
   add_decode(*music);
   add_info(*music);
+  add_music_motif(*music);
 }
 
 }  // namespace heed::cli

@@ -1,4 +1,5 @@
-// `heed music motif`: how well models of music remember a motif, by how far into a piece it returns.
+// `heed music motif`: how well models of music remember a motif, by how far into a piece it
+// returns.
 #include <fmt/core.h>
 
 #include "base/error.h"

@@ -1,5 +1,5 @@
-// Whether a model of music remembers: in composed pieces (data/music_demo.h) the motif returns again
-// and again, and the model is asked for each of its notes.
+// Whether a model of music remembers: in composed pieces (data/music_demo.h) the motif returns
+// again and again, and the model is asked for each of its notes.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace heed {
 
 struct MotifOptions {
-  uint64_t seed = 1000;   // of the pieces: none that was learned from
+  uint64_t seed = 1000;  // of the pieces: none that was learned from
   int64_t pieces = 32;
   int64_t sections = 48;  // of a piece
   int64_t bucket = 128;   // tokens to a point of the curve

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/music_demo.h"
 #include "models/registry.h"
 #include "train/loss.h"
 #include "train/prepare.h"
@@ -42,6 +43,22 @@ MusicTask::MusicTask(const Recipe& recipe, const std::filesystem::path& folder, 
   length_ = model_->context() > 0 ? model_->context() : recipe_.data.max_length;
 }
 
+// The built-in pieces: the same for every run, those held out from another seed.
+MusicTask::Split MusicTask::compose_split() {
+  const auto compose = [](uint64_t seed, uint64_t count) {
+    constexpr int64_t kSections = 18;  // about 250 tokens
+    std::vector<MusicPiece> pieces;
+    for (uint64_t i = 0; i < count; ++i) {
+      pieces.push_back(
+          {.name = fmt::format("demo {}", i),
+           .notes = compose_demo({.seed = seed, .index = i, .sections = kSections}).notes,
+           .chorale = {}});
+    }
+    return pieces;
+  };
+  return {.train = compose(1, 4000), .valid = compose(2, 100), .test = compose(3, 100)};
+}
+
 MusicTask::Split MusicTask::read_chorale_split() const {
   const ChoraleSplits splits = read_chorales(recipe_.data.chorales);
   return {.train = chorale_pieces(splits.train, form_),
@@ -77,7 +94,9 @@ MusicTask::Split MusicTask::read_midi_split() {
 
 void MusicTask::begin(const DataState& state) {
   skipped_.clear();
-  Split split = recipe_.data.chorales.empty() ? read_midi_split() : read_chorale_split();
+  Split split = !recipe_.data.builtin.empty()   ? compose_split()
+                : recipe_.data.chorales.empty() ? read_midi_split()
+                                                : read_chorale_split();
   epochs_.emplace(std::move(split.train),
                   MusicEpochs::Options{.form = form_,
                                        .length = length_,

@@ -41,6 +41,7 @@ class MusicTask : public Task {
     std::vector<MusicPiece> test;
   };
 
+  static Split compose_split();
   Split read_chorale_split() const;
   Split read_midi_split();
   std::vector<MusicPiece> read_midi(const std::vector<std::string>& paths);

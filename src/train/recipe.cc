@@ -153,8 +153,12 @@ void check_text(const Recipe& recipe, const std::string& where) {
 }
 
 void check_music(const DataConfig& data, const std::string& where) {
-  check(data.midi.empty() != data.chorales.empty(),
-        "[{}] task music learns from exactly one of: data.midi, data.chorales", where);
+  const int given = (data.midi.empty() ? 0 : 1) + (data.chorales.empty() ? 0 : 1) +
+                    (data.builtin.empty() ? 0 : 1);
+  check(given == 1,
+        "[{}] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
+        "\"demo\"",
+        where);
   check(data.form != "chorale" || !data.chorales.empty(),
         "[{}] data.form is chorale, which only data.chorales can have", where);
   check(data.chorales.empty() ||

@@ -174,9 +174,11 @@ TEST(MusicTask, Errors) {
     return error_of([&] { train(changed, folder / ("run" + std::to_string(++runs))); });
   };
   EXPECT_EQ(error_with("data", "midi", Json::array()),
-            "[test] task music learns from exactly one of: data.midi, data.chorales");
+            "[test] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
+            "\"demo\"");
   EXPECT_EQ(error_with("data", "chorales", "x.json"),
-            "[test] task music learns from exactly one of: data.midi, data.chorales");
+            "[test] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
+            "\"demo\"");
   EXPECT_EQ(error_with("data", "form", "chorale"),
             "[test] data.form is chorale, which only data.chorales can have");
   EXPECT_EQ(error_with("data", "stretch", Json::array()),
