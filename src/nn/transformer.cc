@@ -20,11 +20,40 @@ namespace {
 // Of two distances; below 0: any.
 int64_t narrower(int64_t a, int64_t b) { return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b); }
 
+std::optional<SelfAttention> make_self_attention(const Scope& s, const LayerConfig& config) {
+  if (config.compression > 1) {
+    return std::nullopt;
+  }
+  return SelfAttention(s, {.width = config.width,
+                           .heads = config.heads,
+                           .relative_distance = config.relative_distance,
+                           .relative_future = config.relative_future,
+                           .relative_per_head = config.relative_per_head,
+                           .deviation = config.deviation,
+                           .branch_deviation = config.branch_deviation});
+}
+
+std::optional<CompressedAttention> make_compressed_attention(const Scope& s,
+                                                             const LayerConfig& config) {
+  if (config.compression <= 1) {
+    return std::nullopt;
+  }
+  return CompressedAttention(s, {.width = config.width,
+                                 .heads = config.heads,
+                                 .stride = config.compression,
+                                 .deviation = config.deviation,
+                                 .branch_deviation = config.branch_deviation});
+}
+
 }  // namespace
 
+// Parameters lie in the order in which layers ask for them, which checkpoints rely on: so the
+// attention is made in its place between the norms, whichever it is.
 TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
     : config_(config),
       norm1_(s / "norm1", config.width, config.epsilon),
+      self_attention_(make_self_attention(s / "self_attention", config)),
+      compressed_attention_(make_compressed_attention(s / "self_attention", config)),
       norm3_(s / "norm3", config.width, config.epsilon),
       feed_forward_(s / "feed_forward", {.width = config.width,
                                          .hidden = config.hidden,
@@ -32,24 +61,6 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
                                          .dropout = config.hidden_dropout,
                                          .deviation = config.deviation,
                                          .branch_deviation = config.branch_deviation}) {
-  if (config.compression > 1) {
-    compressed_attention_.emplace(
-        s / "self_attention",
-        CompressedAttentionConfig{.width = config.width,
-                                  .heads = config.heads,
-                                  .stride = config.compression,
-                                  .deviation = config.deviation,
-                                  .branch_deviation = config.branch_deviation});
-  } else {
-    self_attention_.emplace(s / "self_attention",
-                            SelfAttentionConfig{.width = config.width,
-                                                .heads = config.heads,
-                                                .relative_distance = config.relative_distance,
-                                                .relative_future = config.relative_future,
-                                                .relative_per_head = config.relative_per_head,
-                                                .deviation = config.deviation,
-                                                .branch_deviation = config.branch_deviation});
-  }
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
     cross_attention_.emplace(s / "cross_attention", config.width, config.heads);

@@ -220,7 +220,7 @@ TEST(Elementwise, ErrorsNameTheOpAndBothValues) {
   EXPECT_EQ(error_of([&] { activate(ints, Activation::relu); }),
             "[activate] x is i32 [2,3], expected f32 or bf16");
   EXPECT_EQ(error_of([&] { dropout(x, 1.0F); }), "[dropout] p is 1, expected 0 <= p < 1");
-  EXPECT_EQ(error_of([&] { where(x, x, x); }), "[where] mask is f32 [2,3], expected i8");
+  EXPECT_EQ(error_of([&] { where(x, x, x); }), "[where] mask is f32 [2,3], expected int8");
   EXPECT_EQ(error_of([&] { where(mask, x, x); }),
             "[where] mask is [2], expected [2,3], its last axes or one element");
 }

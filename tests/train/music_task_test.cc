@@ -10,8 +10,8 @@
 #include "decode/generate.h"
 #include "ops/cross_entropy.h"
 #include "support/error_of.h"
-#include "support/tunes.h"
 #include "support/tiny_training.h"
+#include "support/tunes.h"
 
 namespace heed {
 namespace {
