@@ -21,9 +21,10 @@ constexpr int64_t kAlignElements = 32;
 // Element `index` of a table of rows of sines and cosines by turns, of variance 1.
 float wave(int64_t index, int64_t width) {
   const int64_t column = index % width;
-  const double frequency =
-      std::pow(1e4, -static_cast<double>(column / 2 * 2) / static_cast<double>(width));
-  const double angle = static_cast<double>(index / width) * frequency;
+  const int64_t row = index / width;
+  const int64_t even = column - column % 2;  // a sine and its cosine share a wave
+  const double frequency = std::pow(1e4, -static_cast<double>(even) / static_cast<double>(width));
+  const double angle = static_cast<double>(row) * frequency;
   return static_cast<float>(std::sqrt(2.0) * (column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
 }
 
