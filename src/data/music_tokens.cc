@@ -51,6 +51,20 @@ MusicForm music_form(const Tokenizer& tokenizer) {
       tokenizer.kind(), tokenizer.size());
 }
 
+std::vector<int32_t> music_pitches(MusicForm form) {
+  std::vector<int32_t> pitches(tokens_of(form).size(), kNoPitch);
+  constexpr int32_t kPitches = 128;
+  for (int32_t pitch = 0; pitch < kPitches; ++pitch) {
+    if (form == MusicForm::chorale) {
+      pitches[kSpecial.size() + static_cast<size_t>(pitch)] = pitch;
+    } else {
+      pitches[kSpecial.size() + static_cast<size_t>(kNoteOn + pitch)] = pitch;
+      pitches[kSpecial.size() + static_cast<size_t>(kNoteOff + pitch)] = pitch;
+    }
+  }
+  return pitches;
+}
+
 std::vector<int32_t> music_tokens(std::span<const int32_t> symbols) {
   std::vector<int32_t> tokens;
   for (const int32_t symbol : symbols) {

@@ -26,6 +26,10 @@ std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form);
 // Which of them a tokenizer is; an Error for one that is none.
 MusicForm music_form(const Tokenizer& tokenizer);
 
+// The pitch that each token of the form is about, or kNoPitch, which is far from all.
+inline constexpr int32_t kNoPitch = -(1 << 20);
+std::vector<int32_t> music_pitches(MusicForm form);
+
 // Symbols of music/ to tokens and back; special tokens are left out.
 std::vector<int32_t> music_tokens(std::span<const int32_t> symbols);
 std::vector<int32_t> music_symbols(std::span<const int32_t> tokens);

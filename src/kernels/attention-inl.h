@@ -138,11 +138,56 @@ HWY_INLINE void add_relative(const kernels::Attention& a, const Block& block, co
   });
 }
 
+// The labels of a block's keys, and what makes them rows of z for one query.
+struct RowLabels {
+  const int32_t* labels;
+  int32_t offset;
+  int32_t last;  // row
+
+  int32_t row(int64_t column) const { return std::clamp(labels[column] + offset, 0, last); }
+};
+HWY_INLINE RowLabels row_labels(const kernels::Attention& a, const Block& block, int64_t i) {
+  const int32_t* labels = a.labels + block.b * a.label_stride;
+  const int32_t own = labels[block.query + i + first_position(a, block.b)];
+  return {labels + block.key, static_cast<int32_t>(a.label_center) - own,
+          static_cast<int32_t>(a.label_rows) - 1};
+}
+
+// s += z(i, l(i, j)) for the columns of one row.
+HWY_INLINE void add_labelled(const kernels::Attention& a, const Block& block, int64_t i,
+                             Range columns, float* s) {
+  HWY_ALIGN float z[kernels::kMostLabelRows];
+  const int64_t query = block.b * a.queries + block.query + i;
+  with_type(a.dtype, [&](auto* type) HWY_ATTR {
+    map(
+        static_cast<size_t>(a.label_rows), z, [](FloatVec v) { return v; },
+        static_cast<decltype(type)>(const_cast<void*>(a.labelled)) +
+            (query * a.heads + block.head) * a.label_rows);
+  });
+  const RowLabels row = row_labels(a, block, i);
+  const hn::RebindToSigned<FloatTag> ints;
+  const auto offset = hn::Set(ints, row.offset);
+  const auto last = hn::Set(ints, row.last);
+  const auto lanes = static_cast<int64_t>(hn::Lanes(ints));
+  int64_t c = columns.begin;
+  for (; c + lanes <= columns.end; c += lanes) {
+    const auto at = hn::Add(hn::LoadU(ints, row.labels + c), offset);
+    const auto rows = hn::Min(hn::Max(at, hn::Zero(ints)), last);
+    store(hn::Add(load(s + c), hn::GatherIndex(FloatTag(), z, rows)), s + c);
+  }
+  for (; c < columns.end; ++c) {
+    s[c] += z[row.row(c)];
+  }
+}
+
 // Turns products into logits for the columns of row i, in place.
 HWY_INLINE void finish_logits(const kernels::Attention& a, const Block& block, int64_t i,
                               Range columns, float* s) {
   const size_t n = static_cast<size_t>(columns.end - columns.begin);
   const int64_t query = block.query + i;
+  if (a.labelled != nullptr) {
+    add_labelled(a, block, i, columns, s);
+  }
   float* row = s + columns.begin;
   const FloatVec scale = set(a.scale);
   const int64_t key = block.key + columns.begin;

@@ -1,7 +1,8 @@
 // Scaled dot-product attention with every option, blocked over queries and keys with a running
 // softmax: memory grows with the length, never with its square.
 //
-//   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)}) + bias(i, j)     where j is visible to i
+//   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)} + z(i, l(i,j))) + bias(i, j)
+//                                                                        where j is visible to i
 //   y_i = sum over j of dropout(softmax(logits)(i, j)) v_j
 //
 // Query i stands at position p = i + first_position, so that a few queries at the end of a long
@@ -10,6 +11,9 @@
 // Relative positions (Shaw et al. 2018, Huang et al. 2018): r(i, j) = clamp(j - p + center, 0,
 // rows - 1). Only the embeddings a block touches are multiplied with its queries, and the product
 // is skewed into place: no [L, L, D] and no [L, L] tensor exists.
+//
+// Labels: what keys are, as r tells where they are. z is the product of each query with embeddings
+// of the differences of labels, and l(i, j) = clamp(label_j - label_p + center, 0, rows - 1).
 //
 // Heads h of a row lie h * head_dim from its start. Work is split by (batch, head), with relative
 // positions by head, so results do not depend on the number of threads.
@@ -41,6 +45,8 @@ struct MaskStrides {
   int64_t query = 0;
 };
 
+inline constexpr int64_t kMostLabelRows = 1024;
+
 struct Attention {
   int64_t batch, heads, kv_heads, queries, keys, head_dim;
   DType dtype;
@@ -65,7 +71,12 @@ struct Attention {
   const void* relative = nullptr;  // [heads or 1, relative_rows, head_dim]
   int64_t relative_rows = 0;
   int64_t relative_center = 0;
-  bool relative_shared = false;  // one table for all heads
+  bool relative_shared = false;    // one table for all heads
+  const void* labelled = nullptr;  // z [batch, queries, heads, label_rows]
+  int64_t label_rows = 0;          // at most kMostLabelRows
+  int64_t label_center = 0;
+  const int32_t* labels = nullptr;  // [batch, label_stride], of positions
+  int64_t label_stride = 0;
   Dropout dropout = {};
   float* lse = nullptr;      // [batch, heads, queries]; +inf where nothing is visible
   float* weights = nullptr;  // [batch, heads, queries, keys] before dropout
@@ -82,6 +93,8 @@ struct AttentionBackward {
   void* d_relative = nullptr;  // null if not wanted
   DType d_relative_dtype = DType::f32;
   bool accumulate_relative = false;
+  void* d_labelled = nullptr;  // as labelled, in the dtype of the forward pass; null if not wanted
+  bool accumulate_labelled = false;
 };
 void attention_backward(const AttentionBackward& args);
 

@@ -6,6 +6,7 @@
 //   dS    = scale P (dP - delta)
 //   dQ_i += dS K_j,  dK_j += dS^T Q_i
 //   dZ    = dS skewed back,  dQ_i += dZ E,  dE += dZ^T Q_i       (relative positions)
+//   dz(i, l(i, j)) += dS                                             (labels)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_backward.cc"
 #include <hwy/foreach_target.h>
@@ -36,12 +37,13 @@ struct BackwardWorkspace {
   float* dv;
   float* dq;     // [queries, head_dim]
   float* delta;  // [queries]
+  float* dz;     // [queries, label_rows]
 
   explicit BackwardWorkspace(const kernels::Attention& a) {
     thread_local Scratch scratch;
     constexpr int64_t kBlock = kQueryBlock * kMostKeyBlock;
     const int64_t floats = 3 * kBlock + kQueryBlock * kWideRow + 2 * kMostKeyBlock * a.head_dim +
-                           a.queries * (a.head_dim + 1);
+                           a.queries * (a.head_dim + 1 + a.label_rows);
     Pieces pieces(scratch, 4 * floats + 2 * (2 * kBlock + kQueryBlock * kWideRow) + 2048);
     logits = pieces.take<float>(kBlock);
     d_weights = pieces.take<float>(kBlock);
@@ -54,6 +56,7 @@ struct BackwardWorkspace {
     dv = pieces.take<float>(kMostKeyBlock * a.head_dim);
     dq = pieces.take<float>(a.queries * a.head_dim);
     delta = pieces.take<float>(a.queries);
+    dz = pieces.take<float>(a.queries * a.label_rows);
   }
 };
 
@@ -140,16 +143,22 @@ class BackwardHead {
           run_block(block);
         }
       }
-      put(args_.dk, kv_head, key, keys, work_.dk, args_.accumulate_k || !first_of_group);
-      put(args_.dv, kv_head, key, keys, work_.dv, args_.accumulate_v || !first_of_group);
+      const Range range{key, key + keys};
+      put({args_.dk, kv_head, d, range, work_.dk}, args_.accumulate_k || !first_of_group);
+      put({args_.dv, kv_head, d, range, work_.dv}, args_.accumulate_v || !first_of_group);
     }
-    put(args_.dq, head_, 0, a_.queries, work_.dq, args_.accumulate_q);
+    put({args_.dq, head_, d, {0, a_.queries}, work_.dq}, args_.accumulate_q);
+    const kernels::HeadRows dz{.data = args_.d_labelled,
+                               .row = a_.heads * a_.label_rows,
+                               .batch = a_.queries * a_.heads * a_.label_rows};
+    put({dz, head_, a_.label_rows, {0, a_.queries}, work_.dz}, args_.accumulate_labelled);
   }
 
  private:
   void prepare() {
     const int64_t d = a_.head_dim;
     std::fill_n(work_.dq, a_.queries * d, 0.0F);
+    std::fill_n(work_.dz, a_.queries * a_.label_rows, 0.0F);
     const T* y = a_.y.at<const T>(b_, head_, d);
     const T* dy = args_.dy.at<const T>(b_, head_, d);
     for (int64_t i = 0; i < a_.queries; ++i) {
@@ -220,6 +229,9 @@ class BackwardHead {
       if (a_.relative != nullptr) {
         skew_back(a_, block, range, i, ds, work_.embedded + i * kWideRow);
       }
+      if (a_.labelled != nullptr) {
+        label_back(block, i, ds);
+      }
     }
     float* dq = work_.dq + block.query * a_.head_dim;
     const Weight* ds = narrowed(work_.d_weights, work_.narrow_ds, block.queries * block.ld);
@@ -234,21 +246,36 @@ class BackwardHead {
     }
   }
 
-  void put(const kernels::HeadRows& rows, int64_t head, int64_t first, int64_t count,
-           const float* from, bool accumulate) const {
-    if (rows.data == nullptr) {
+  void label_back(const Block& block, int64_t i, const float* ds) {
+    float* dz = work_.dz + (block.query + i) * a_.label_rows;
+    const RowLabels row = row_labels(a_, block, i);
+    const Range columns = row_columns(a_, block, i);
+    for (int64_t c = columns.begin; c < columns.end; ++c) {
+      dz[row.row(c)] += ds[c];
+    }
+  }
+
+  // Gradients of some positions of one head, `width` values each.
+  struct Gradients {
+    const kernels::HeadRows& to;
+    int64_t head, width;
+    Range positions;
+    const float* from;
+  };
+  void put(const Gradients& part, bool accumulate) const {
+    if (part.to.data == nullptr) {
       return;
     }
-    const size_t d = static_cast<size_t>(a_.head_dim);
-    for (int64_t i = 0; i < count; ++i) {
-      T* to = rows.at<T>(b_, head, a_.head_dim) + (first + i) * rows.row;
+    const size_t n = static_cast<size_t>(part.width);
+    const float* from = part.from;
+    for (int64_t i = part.positions.begin; i < part.positions.end; ++i, from += part.width) {
+      T* to = part.to.template at<T>(b_, part.head, part.width) + i * part.to.row;
       if (accumulate) {
         map(
-            d, to, [](FloatVec v, FloatVec old) { return hn::Add(v, old); }, from + i * a_.head_dim,
-            to);
+            n, to, [](FloatVec v, FloatVec old) { return hn::Add(v, old); }, from, to);
       } else {
         map(
-            d, to, [](FloatVec v) { return v; }, from + i * a_.head_dim);
+            n, to, [](FloatVec v) { return v; }, from);
       }
     }
   }

@@ -15,6 +15,8 @@ struct Attention {
   int64_t relative_rows = 0;
   int64_t relative_center = 0;
   bool relative_shared = false;
+  int64_t label_rows = 0;
+  std::function<int64_t(int64_t b, int64_t j)> label = nullptr;  // of the position of key j
   std::function<bool(int64_t b, int64_t h, int64_t i, int64_t j)> visible;
   std::function<double(int64_t b, int64_t h, int64_t i, int64_t j)> bias = nullptr;
   std::function<double(int64_t b, int64_t h, int64_t i, int64_t j)> keep = nullptr;
@@ -26,10 +28,11 @@ struct AttentionOutput {
   std::vector<T> weights;  // [B,H,Tq,Tk], before dropout
 };
 
-// q [B,Tq,H,D], k and v [B,Tk,Hk,D], e [H,R,D] or [R,D] or empty.
+// q [B,Tq,H,D], k and v [B,Tk,Hk,D], e [H,R,D] or [R,D] or empty, z [B,Tq,H,L] or empty.
 template <typename T>
 AttentionOutput<T> attention(const Attention& a, std::span<const T> q, std::span<const T> k,
-                             std::span<const T> v, std::span<const T> e) {
+                             std::span<const T> v, std::span<const T> e,
+                             std::span<const T> z = {}) {
   AttentionOutput<T> out{std::vector<T>(a.batch * a.queries * a.heads * a.dim, T(0)),
                          std::vector<T>(a.batch * a.heads * a.queries * a.keys, T(0))};
   const auto dot = [&](const T* x, const T* y) {
@@ -54,6 +57,11 @@ AttentionOutput<T> attention(const Attention& a, std::span<const T> q, std::span
         const int64_t r = std::clamp<int64_t>(j - (i + a.keys - a.queries) + a.relative_center, 0,
                                               a.relative_rows - 1);
         logit += dot(query, &e[((a.relative_shared ? 0 : h) * a.relative_rows + r) * a.dim]);
+      }
+      if (!z.empty()) {
+        const int64_t difference = a.label(b, j) - a.label(b, i + a.keys - a.queries);
+        const int64_t r = std::clamp<int64_t>(difference + a.label_rows / 2, 0, a.label_rows - 1);
+        logit += z[((b * a.queries + i) * a.heads + h) * a.label_rows + r];
       }
       weights[j] = std::exp(logit * T(a.scale) + (a.bias ? T(a.bias(b, h, i, j)) : T(0)));
       total += weights[j];

@@ -27,10 +27,12 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, CausalState* state,
   const bool decoding = state != nullptr;
   Residual stream{embed(tokens, decoding ? state->seen : std::vector<int64_t>()),
                   Tensor()};  // [B,T,C]
+  const Tensor labelled = labels(tokens);
   for (size_t i = 0; i < layers_.size(); ++i) {
     Tensor weights;
     stream = layers_[i](std::move(stream), {.self = {.causal = true,
                                                      .window_left = decoding ? memory_ - 1 : -1,
+                                                     .labels = labelled,
                                                      .weights = maps != nullptr},
                                             .cache = decoding ? &state->caches[i] : nullptr,
                                             .self_weights = &weights});

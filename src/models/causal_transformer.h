@@ -44,6 +44,8 @@ class CausalTransformer : public LanguageModel {
   // tokens i32 [B,T] -> [B,T,C]. `past` says how many tokens of each row came before; empty: none.
   virtual Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const = 0;
   virtual Tensor project(const Tensor& x) const = 0;  // [..., C] -> [..., V]
+  // What attention may tell apart besides distances: i32 [B,T], or undefined.
+  virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 
  private:
   Tensor hidden(const Tensor& tokens, CausalState* state,

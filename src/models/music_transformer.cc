@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "data/music_tokens.h"
 #include "ops/elementwise.h"
 
 namespace heed {
@@ -20,6 +21,7 @@ LayerConfig layer_config(const MusicTransformerConfig& config) {
           .pre_norm = true,
           .relative_distance = config.relative_distance,
           .relative_per_head = config.relative_per_head,
+          .label_distance = config.pitch_distance,
           .window = config.window,
           .epsilon = config.epsilon};
 }
@@ -28,6 +30,18 @@ LayerConfig layer_config(const MusicTransformerConfig& config) {
 int64_t positions_kept(const MusicTransformerConfig& config) {
   const int64_t smaller = std::min(config.window, config.memory);
   return smaller > 0 ? smaller : std::max(config.window, config.memory);
+}
+
+// Of the vocabulary that has so many tokens.
+std::vector<int32_t> pitches_of(int64_t vocabulary) {
+  for (const MusicForm form : {MusicForm::performance, MusicForm::chorale}) {
+    std::vector<int32_t> pitches = music_pitches(form);
+    if (std::ssize(pitches) == vocabulary) {
+      return pitches;
+    }
+  }
+  fail("[music_transformer] pitch_distance is for tokens of music; a vocabulary of {} is none",
+       vocabulary);
 }
 
 }  // namespace
@@ -44,6 +58,9 @@ MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig&
             .layers =
                 std::vector<LayerConfig>(static_cast<size_t>(config.layers), layer_config(config)),
             .memory = positions_kept(config)});
+  if (config.pitch_distance > 0) {
+    pitches_ = pitches_of(config.vocabulary);
+  }
   if (!config.tied_output) {
     output_.emplace(s / "output", config.width, config.vocabulary);
   }
@@ -56,6 +73,17 @@ Tensor MusicTransformer::embed(const Tensor& tokens, std::span<const int64_t> pa
 
 Tensor MusicTransformer::project(const Tensor& x) const {
   return output_ ? (*output_)(x) : tokens_.logits(x);
+}
+
+Tensor MusicTransformer::labels(const Tensor& tokens) const {
+  if (pitches_.empty()) {
+    return {};
+  }
+  Tensor labels = Tensor::empty(tokens.shape(), DType::i32);
+  const int32_t* from = tokens.data<int32_t>();
+  std::transform(from, from + tokens.size(), labels.data<int32_t>(),
+                 [&](int32_t token) { return pitches_.at(static_cast<size_t>(token)); });
+  return labels;
 }
 
 }  // namespace heed

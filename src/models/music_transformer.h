@@ -25,6 +25,7 @@ struct MusicTransformerConfig {
   std::string positions = "none";
   int64_t relative_distance = 512;
   bool relative_per_head = true;
+  int64_t pitch_distance = 0;
   int64_t window = 0;
   int64_t memory = 0;
   float epsilon = 1e-5F;
@@ -54,6 +55,9 @@ struct MusicTransformerConfig {
       "attention tells distances up to this far apart; 0: plain attention",
       {.least = 0, .most = 1 << 20});
     v("relative_per_head", relative_per_head, "each head has its own embeddings of distances");
+    v("pitch_distance", pitch_distance,
+      "attention also tells how many semitones two tokens are apart, up to this many; 0: not",
+      {.least = 0, .most = 127});
     v("window", window, "tokens that attention sees, also in training; 0: all",
       {.least = 0, .most = 1 << 20});
     v("memory", memory, "tokens that attention sees when decoding; 0: all",
@@ -73,11 +77,13 @@ class MusicTransformer : public CausalTransformer {
  private:
   Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const override;
   Tensor project(const Tensor& x) const override;
+  Tensor labels(const Tensor& tokens) const override;
 
   MusicTransformerConfig config_;
   Embedding tokens_;
   Positions positions_;
   std::optional<Linear> output_;
+  std::vector<int32_t> pitches_;  // of each token, if attention tells them
 };
 
 }  // namespace heed

@@ -1,49 +1,13 @@
-// Multi-head attention (Vaswani et al. 2017) with its projections, and the cache for decoding.
+// Multi-head attention (Vaswani et al. 2017) with its projections.
 #pragma once
 
-#include <span>
-#include <vector>
+#include <optional>
 
+#include "nn/kv_cache.h"
 #include "nn/layers.h"
 #include "ops/attention.h"
 
 namespace heed {
-
-// Keys and values of the positions decoded so far.
-struct KvCache {
-  Tensor k, v;         // [R, capacity, H, D]
-  int64_t length = 0;  // positions filled, in the longest row
-  // Of each row where they differ; empty: all have `length`. Rows that differ grow by one.
-  std::vector<int64_t> lengths;
-  // How many of the positions that come next belong to each row; empty: all. Set before the first
-  // ones, which may be padded.
-  std::vector<int64_t> coming;
-  // Rows may forget all but their last so many positions, for attention that looks no further;
-  // 0: they keep all.
-  int64_t most = 0;
-  // What a layer needs of each row's last positions besides: [R, any].
-  Tensor last;
-
-  // Takes the keys and values out of qkv [R,T,3,H,D]; the capacity doubles when it is used up.
-  void append(const Tensor& qkv);
-  void append(const Tensor& keys, const Tensor& values);  // [R,T,H,D] each
-  // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
-  void select(std::span<const int64_t> rows);
-  // The other's rows come behind these.
-  void join(const KvCache& more);
-
- private:
-  // A position's keys and values, `from` elements apart from the next position's.
-  struct Source {
-    const Tensor& shape;  // [R,T,...,H,D]
-    const std::byte* keys;
-    const std::byte* values;
-    size_t step;  // bytes from one position to the next
-  };
-  void append(const Source& source);
-  void reserve(const Shape& row, int64_t steps, DType dtype);
-  void forget();
-};
 
 struct SelfAttentionConfig {
   int64_t width = 512;
@@ -52,7 +16,10 @@ struct SelfAttentionConfig {
   int64_t relative_distance = 0;
   bool relative_future = false;    // also to the right: for attention that is not causal
   bool relative_per_head = false;  // embeddings of each head's own (Huang et al. 2018)
-  float deviation = 0.0F;          // of the first values; see LayerConfig
+  // The same for differences of the positions' labels, such as pitches: told apart up to this far
+  // either way; 0: there are no labels.
+  int64_t label_distance = 0;
+  float deviation = 0.0F;  // of the first values; see LayerConfig
   float branch_deviation = 0.0F;
 };
 
@@ -69,7 +36,8 @@ class SelfAttention {
   SelfAttentionConfig config_;
   Linear qkv_;
   Linear out_;
-  Parameter relative_;  // [R,D], shared by the heads, or [H,R,D]
+  Parameter relative_;            // [R,D], shared by the heads, or [H,R,D]
+  std::optional<Linear> labels_;  // [R,D], shared by the heads
 };
 
 // Memory-compressed attention (Liu et al. 2018): a causal convolution over keys and values makes

@@ -29,6 +29,7 @@ std::optional<SelfAttention> make_self_attention(const Scope& s, const LayerConf
                            .relative_distance = config.relative_distance,
                            .relative_future = config.relative_future,
                            .relative_per_head = config.relative_per_head,
+                           .label_distance = config.label_distance,
                            .deviation = config.deviation,
                            .branch_deviation = config.branch_deviation});
 }

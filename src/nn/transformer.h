@@ -26,6 +26,7 @@ struct LayerConfig {
   int64_t relative_distance = 0;  // see SelfAttentionConfig
   bool relative_future = false;
   bool relative_per_head = false;
+  int64_t label_distance = 0;
   int64_t window = 0;       // self-attention sees so many positions, its own included; 0: all
   int64_t compression = 0;  // above 1: a compressed memory (CompressedAttention) of this stride
   float epsilon = 1e-5F;

@@ -127,6 +127,30 @@ void set_relative(const AttentionOptions& options, kernels::Attention& a) {
         a.relative_center, rows);
 }
 
+void set_labels(const AttentionOptions& options, kernels::Attention& a) {
+  const Tensor& z = options.labelled;
+  if (!z.defined()) {
+    return;
+  }
+  check_dtype("attention", "labelled", z, a.dtype);
+  const int64_t rows = z.dim(-1);
+  check(rows % 2 == 1 && rows <= kernels::kMostLabelRows,
+        "[attention] labelled is {}, expected an odd number of differences up to {}", z.shape(),
+        kernels::kMostLabelRows);
+  check_shape("attention", "labelled", z, {a.batch, a.queries, a.heads, rows});
+  check(options.labels.defined(), "[attention] labelled is given, but no labels");
+  check_dtype("attention", "labels", options.labels, DType::i32);
+  check_shape("attention", "labels", options.labels, {a.batch, a.keys});
+  check(options.key_stride == 1 && 0 <= a.first_position && a.first_position + a.queries <= a.keys,
+        "[attention] labels are of positions: queries at {} to {} of {} keys have none",
+        a.first_position, a.first_position + a.queries - 1, a.keys);
+  a.labelled = z.raw();
+  a.label_rows = rows;
+  a.label_center = rows / 2;
+  a.labels = options.labels.data<int32_t>();
+  a.label_stride = a.keys;
+}
+
 kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shape& k,
                                 const AttentionOptions& options) {
   const Tensor& first = layout.tensors[0];
@@ -153,6 +177,7 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
   a.window_right = options.window_right;
   set_masks(options, a);
   set_relative(options, a);
+  set_labels(options, a);
   set_stride(options, a);
   return a;
 }
@@ -200,7 +225,7 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back, OwnBuff
 // Everything the backward pass keeps alive.
 struct Saved {
   Layout layout;
-  Tensor y, lse, lengths, mask, bias, relative;
+  Tensor y, lse, lengths, mask, bias, relative, labelled, labels;
   kernels::Attention args;
 };
 
@@ -214,6 +239,11 @@ void backward(const Saved& saved, const Tensor& dy) {
     back.d_relative = target.grad.raw();
     back.d_relative_dtype = target.grad.dtype();
     back.accumulate_relative = target.accumulate;
+  }
+  if (saved.labelled.defined() && needs_grad(saved.labelled)) {
+    const GradTarget target = grad_target(saved.labelled);
+    back.d_labelled = target.grad.raw();
+    back.accumulate_labelled = target.accumulate;
   }
   kernels::attention_backward(back);
   for (int i = 0; i < 3; ++i) {
@@ -242,8 +272,8 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
   }
   check(!options.positions.defined() || Tape::current() == nullptr,
         "[attention] positions of each sequence are for decoding: they carry no gradient");
-  Tape* tape = Tape::recording(
-      {&layout.tensors[0], &layout.tensors[1], &layout.tensors[2], &options.relative});
+  Tape* tape = Tape::recording({&layout.tensors[0], &layout.tensors[1], &layout.tensors[2],
+                                &options.relative, &options.labelled});
   if (args.causal && tape == nullptr && !options.weights) {
     // What lies beyond the last query is not even packed: a cache may be mostly empty.
     args.keys =
@@ -264,6 +294,8 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
              .mask = options.mask,
              .bias = options.bias,
              .relative = options.relative,
+             .labelled = options.labelled,
+             .labels = options.labels,
              .args = args};
     tape->record(kAttention, result.y, [saved](const Tensor& dy) { backward(saved, dy); });
   }

@@ -20,9 +20,13 @@ struct AttentionOptions {
   int64_t key_stride = 1;
   Tensor relative = {};          // [H,R,D] or [R,D]: embeddings of relative positions
   int64_t relative_center = -1;  // row of distance 0; -1: the last (the past only)
-  float dropout = 0.0F;          // of the weights, while training
-  float scale = 0.0F;            // 0: 1/sqrt(D)
-  bool weights = false;          // also return the weights, for pictures
+  // A second relative term, by what positions are labelled with: adds labelled(i, label of the key
+  // - label of the query + (R-1)/2) to the product of query and key, clamped to the outermost rows.
+  Tensor labelled = {};  // [B,Tq,H,R], R odd: queries times embeddings of differences
+  Tensor labels = {};    // i32 [B,Tk]
+  float dropout = 0.0F;  // of the weights, while training
+  float scale = 0.0F;    // 0: 1/sqrt(D)
+  bool weights = false;  // also return the weights, for pictures
 };
 
 struct AttentionResult {

@@ -22,10 +22,11 @@ struct Variant {
   int64_t window = 0;
   int64_t memory = 0;
   bool tied = true;
+  int64_t pitch_distance = 0;
 
   MusicTransformerConfig config() const {
     MusicTransformerConfig config;
-    config.vocabulary = 37;
+    config.vocabulary = pitch_distance > 0 ? 133 : 37;  // the chorales', whose tokens have pitches
     config.width = 32;
     config.heads = 4;
     config.layers = 2;
@@ -37,6 +38,7 @@ struct Variant {
     config.window = window;
     config.memory = memory;
     config.tied_output = tied;
+    config.pitch_distance = pitch_distance;
     return config;
   }
   // The model in which training sees what decoding does in this one.
@@ -83,6 +85,9 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{.name = "relative_shared", .per_head = false, .tied = false},
         Variant{.name = "plain", .positions = "sinusoidal", .distance = 0},
         Variant{.name = "both", .dtype = DType::bf16, .positions = "sinusoidal"},
+        Variant{.name = "pitch", .pitch_distance = 12},
+        Variant{.name = "pitch_i8", .dtype = DType::i8, .pitch_distance = 3},
+        Variant{.name = "pitch_memory", .dtype = DType::bf16, .memory = 5, .pitch_distance = 40},
         Variant{.name = "window", .window = 5}, Variant{.name = "memory", .memory = 4},
         Variant{.name = "memory_of_one", .memory = 1},
         Variant{.name = "memory_bf16", .dtype = DType::bf16, .memory = 5},
@@ -121,8 +126,30 @@ INSTANTIATE_TEST_SUITE_P(
     Variants, MusicTransformerTraining,
     ::testing::Values(Variant{.name = "f32"}, Variant{.name = "bf16", .dtype = DType::bf16},
                       Variant{.name = "shared_window", .per_head = false, .window = 8},
-                      Variant{.name = "plain", .positions = "sinusoidal", .distance = 0}),
+                      Variant{.name = "plain", .positions = "sinusoidal", .distance = 0},
+                      Variant{.name = "pitch", .dtype = DType::bf16, .pitch_distance = 12}),
     variant_name);
+
+// The embedding of a difference counts where two tokens are so far apart, and nowhere else.
+TEST(MusicTransformer, TellsDifferencesOfPitch) {
+  ParameterStore store;
+  const MusicTransformer model(store.root(), Variant{.name = "", .pitch_distance = 24}.config());
+  store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  ParameterEntry& table = store.find("layers.0.self_attention.labels.weight");
+  EXPECT_EQ(table.shape, (Shape{49, 8}));
+  const auto logits = [&] {
+    return to_array(model.logits(Tensor::from_ints(std::vector<int32_t>{64, 66, 68}, {1, 3})));
+  };
+  const Array before = logits();
+  const auto set_difference = [&](int64_t semitones) {
+    std::fill_n(table.value.data<float>() + (24 + semitones) * 8, 8, 1.0F);
+  };
+  set_difference(-3);
+  set_difference(2);  // only later tokens are so far away
+  EXPECT_EQ(error_between(logits(), before), 0.0);
+  set_difference(-4);
+  EXPECT_GT(error_between(logits(), before), 1e-4);
+}
 
 // The order of far tokens matters to relative attention only within its distance; with one layer
 // and distance 3, tokens further away are a set.

@@ -24,6 +24,7 @@ struct Scenario {
   int64_t left = -1, right = -1;
   int64_t relative_rows = 0, center = -1;
   bool shared = false;
+  int64_t label_rows = 0;
   float dropout = 0.0F;
   int64_t stride = 1;
   enum { apart, qkv, kv } packed = apart;
@@ -33,6 +34,11 @@ struct Scenario {
 bool mask_at(int64_t i, int64_t j) { return (i * 7 + j * 3) % 4 != 0 || i == j; }
 double bias_at(int64_t h, int64_t i, int64_t j) {
   return 0.1 * static_cast<double>((h + i * 3 + j) % 5);
+}
+
+// Steps like a melody's, and now and then something that is far from all others.
+int32_t label_at(int64_t b, int64_t j) {
+  return (j + b) % 7 == 6 ? -(1 << 20) : static_cast<int32_t>((j * j + 3 * b) % 11);
 }
 
 AttentionOptions options_of(const Scenario& s) {
@@ -45,7 +51,16 @@ AttentionOptions options_of(const Scenario& s) {
                      .key_stride = s.stride,
                      .relative = {},
                      .relative_center = s.center,
+                     .labelled = {},
+                     .labels = {},
                      .dropout = s.dropout};
+  if (s.label_rows > 0) {
+    std::vector<int32_t> labels;
+    for (int64_t i = 0; i < s.batch * s.keys; ++i) {
+      labels.push_back(label_at(i / s.keys, i % s.keys));
+    }
+    o.labels = Tensor::from_ints(labels, {s.batch, s.keys});
+  }
   if (!s.lengths.empty()) {
     o.lengths = Tensor::from_ints(s.lengths, {s.batch});
   }
@@ -78,6 +93,8 @@ reference::Attention reference_of(const Scenario& s) {
                          .relative_rows = s.relative_rows,
                          .relative_center = s.center < 0 ? s.relative_rows - 1 : s.center,
                          .relative_shared = s.shared,
+                         .label_rows = s.label_rows,
+                         .label = label_at,
                          .visible = {}};
   a.visible = [s](int64_t b, int64_t, int64_t i, int64_t j) {
     const int64_t p = i + s.keys - s.queries;
@@ -128,13 +145,19 @@ std::vector<Input> inputs_of(const Scenario& s) {
     inputs.push_back({.shape = s.shared ? Shape{s.relative_rows, s.dim}
                                         : Shape{s.heads, s.relative_rows, s.dim}});
   }
+  if (s.label_rows > 0) {
+    inputs.push_back({.shape = {s.batch, s.queries, s.heads, s.label_rows}});
+  }
   return inputs;
 }
 
 Tensor run_setup(const Scenario& s, const std::vector<Tensor>& t) {
   AttentionOptions o = options_of(s);
   if (s.relative_rows > 0) {
-    o.relative = t.back();
+    o.relative = t[t.size() - (s.label_rows > 0 ? 2 : 1)];
+  }
+  if (s.label_rows > 0) {
+    o.labelled = t.back();
   }
   switch (s.packed) {
     case Scenario::qkv:
@@ -149,8 +172,12 @@ Tensor run_setup(const Scenario& s, const std::vector<Tensor>& t) {
 std::vector<Array> run_reference(const Scenario& s, const std::vector<Array>& a) {
   const int64_t width = s.heads * s.dim;
   std::vector<double> e;
+  std::vector<double> z;
   if (s.relative_rows > 0) {
-    e = a.back().values;
+    e = a[a.size() - (s.label_rows > 0 ? 2 : 1)].values;
+  }
+  if (s.label_rows > 0) {
+    z = a.back().values;
   }
   std::vector<double> q = a[0].values;
   std::vector<double> k;
@@ -167,7 +194,7 @@ std::vector<Array> run_reference(const Scenario& s, const std::vector<Array>& a)
     v = a[2].values;
   }
   return {{{s.batch, s.queries, s.heads, s.dim},
-           reference::attention<double>(reference_of(s), q, k, v, e).y}};
+           reference::attention<double>(reference_of(s), q, k, v, e, z).y}};
 }
 
 OpCase attention_case(const Scenario& s) {
@@ -200,6 +227,14 @@ const bool kRegistered = add_cases({
                     .causal = true,
                     .lengths = {5, 4},
                     .relative_rows = 7,
+                    .dropout = 0.2F,
+                    .packed = Scenario::qkv}),
+    attention_case({.name = "labels", .label_rows = 9}),
+    attention_case({.name = "labels_relative",
+                    .causal = true,
+                    .lengths = {5, 4},
+                    .relative_rows = 5,
+                    .label_rows = 21,
                     .dropout = 0.2F,
                     .packed = Scenario::qkv}),
     attention_case({.name = "stride", .queries = 8, .keys = 8, .causal = true, .stride = 3}),
@@ -317,7 +352,15 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LongAttention,
                                                     .keys = 300,
                                                     .dim = 24,
                                                     .relative_rows = 129,
-                                                    .center = 64}),
+                                                    .center = 64},
+                                           Scenario{.name = "labels",
+                                                    .batch = 2,
+                                                    .heads = 2,
+                                                    .queries = 330,
+                                                    .keys = 330,
+                                                    .dim = 32,
+                                                    .causal = true,
+                                                    .label_rows = 15}),
                          [](const auto& info) { return info.param.name; });
 
 // Decoding: a query or a few against a long past, at which other products are used.
@@ -331,7 +374,8 @@ TEST(Attention, FewQueriesWithRelativePositions) {
                                              .causal = true,
                                              .left = shared ? 150 : -1,
                                              .relative_rows = 129,
-                                             .shared = shared});
+                                             .shared = shared,
+                                             .label_rows = shared ? 13 : 0});
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const std::vector<Tensor> inputs = make_inputs(op_case, dtype);
         std::vector<Array> arrays;

@@ -1,6 +1,6 @@
 // The cache of keys and values: what is appended stands where it belongs, in rows of equal and of
 // different lengths, while it grows and while rows are picked.
-#include "nn/attention.h"
+#include "nn/kv_cache.h"
 
 #include <gtest/gtest.h>
 

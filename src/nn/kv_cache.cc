@@ -1,0 +1,213 @@
+#include "nn/kv_cache.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "autograd/tape.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "ops/gather.h"
+#include "ops/shape.h"
+
+namespace heed {
+namespace {
+
+// [R, capacity, ...]: what a position takes, and where row r begins.
+size_t position_bytes(const Tensor& part) {
+  return static_cast<size_t>(part.shape().product(2, part.rank())) * size_of(part.dtype());
+}
+std::byte* row_of(const Tensor& part, int64_t row) {
+  return static_cast<std::byte*>(part.raw()) +
+         static_cast<size_t>(row * part.dim(1)) * position_bytes(part);
+}
+
+// As `part`, with other numbers of rows and positions.
+Tensor resized(const Tensor& part, int64_t rows, int64_t capacity) {
+  Shape shape = part.shape();
+  shape.set(0, rows);
+  shape.set(1, capacity);
+  return Tensor::empty(shape, part.dtype());
+}
+
+}  // namespace
+
+void KvCache::append(const Tensor& qkv, const Tensor& new_labels) {
+  check(qkv.rank() == 5 && qkv.dim(2) == 3, "[cache] qkv is {}, expected [B,T,3,H,D]", qkv);
+  const size_t row = static_cast<size_t>(qkv.dim(3) * qkv.dim(4)) * size_of(qkv.dtype());
+  const auto* from = static_cast<const std::byte*>(qkv.raw());
+  append({qkv, from + row, from + 2 * row, 3 * row}, new_labels);
+}
+
+void KvCache::append(const Tensor& keys, const Tensor& values, const Tensor& new_labels) {
+  check(keys.rank() == 4 && keys.shape() == values.shape() && keys.dtype() == values.dtype(),
+        "[cache] keys are {}, values {}, expected [B,T,H,D]", keys, values);
+  check(!needs_grad(values), "[cache] a cache is for decoding: it carries no gradient");
+  append(
+      {keys, static_cast<const std::byte*>(keys.raw()), static_cast<const std::byte*>(values.raw()),
+       static_cast<size_t>(keys.dim(2) * keys.dim(3)) * size_of(keys.dtype())},
+      new_labels);
+}
+
+void KvCache::append(const Source& source, const Tensor& new_labels) {
+  const Tensor& like = source.shape;
+  const int64_t rows = like.dim(0);
+  const int64_t steps = like.dim(1);
+  check(!needs_grad(like), "[cache] a cache is for decoding: it carries no gradient");
+  check(!k.defined() || (k.dim(0) == rows && k.dim(2) == like.dim(-2) && k.dim(3) == like.dim(-1) &&
+                         k.dtype() == like.dtype()),
+        "[cache] {} comes, the cache holds {}", like, k);
+  check(new_labels.defined() == (length > 0 ? labels.defined() : new_labels.defined()) &&
+            (!new_labels.defined() || new_labels.shape() == Shape{rows, steps}),
+        "[cache] {} comes with labels {}, the cache holds {}", like, new_labels, labels);
+  check(lengths.empty() || steps == 1,
+        "[cache] {} positions at once for rows of different lengths, expected 1", steps);
+  check(coming.empty() || (length == 0 && std::ssize(coming) == rows),
+        "[cache] {} lengths for {} rows after {} positions, expected one each at the beginning",
+        coming.size(), rows, length);
+  if (most > 0 && length + steps > 2 * most) {
+    forget();
+  }
+  if (!k.defined()) {
+    k = v = Tensor::empty({rows, 0, like.dim(-2), like.dim(-1)}, like.dtype());
+    labels = new_labels.defined() ? Tensor::empty({rows, 0}, DType::i32) : Tensor();
+  }
+  reserve(length + steps);
+  write(k, source.keys, source.step, steps);
+  write(v, source.values, source.step, steps);
+  if (labels.defined()) {
+    write(labels, static_cast<const std::byte*>(new_labels.raw()), sizeof(int32_t), steps);
+  }
+  length += steps;
+  for (int64_t& own : lengths) {
+    ++own;
+  }
+  if (!coming.empty()) {
+    lengths = std::exchange(coming, {});
+  }
+}
+
+// Positions that lie `step` bytes apart come behind those of each row.
+void KvCache::write(const Tensor& part, const std::byte* from, size_t step, int64_t steps) const {
+  const size_t each = position_bytes(part);
+  for (int64_t i = 0; i < part.dim(0) * steps; ++i, from += step) {
+    const int64_t position = (lengths.empty() ? length : lengths[static_cast<size_t>(i)]) +
+                             (lengths.empty() ? i % steps : 0);
+    std::memcpy(row_of(part, i / steps) + static_cast<size_t>(position) * each, from, each);
+  }
+}
+
+// Room for so many positions.
+void KvCache::reserve(int64_t needed) {
+  if (needed <= k.dim(1)) {
+    return;
+  }
+  constexpr int64_t kLeastCapacity = 64;
+  const int64_t wanted = std::max(kLeastCapacity, 2 * length);
+  move(std::max(most > 0 ? std::min(wanted, 2 * most) : wanted, needed), length);
+}
+
+// Each row's last `most` positions move to the front; what comes finds room behind them, so that
+// this is rare.
+void KvCache::forget() {
+  if (length <= most) {
+    return;
+  }
+  move(2 * most, most);
+  length = std::min(length, most);
+  for (int64_t& own : lengths) {
+    own = std::min(own, most);
+  }
+}
+
+// Each row's last `kept` positions, or all if they are fewer, to tensors of another capacity.
+void KvCache::move(int64_t capacity, int64_t kept) {
+  for (Tensor* part : parts()) {
+    if (!part->defined()) {
+      continue;
+    }
+    const Tensor old = *part;
+    *part = resized(old, old.dim(0), capacity);
+    const size_t each = position_bytes(old);
+    for (int64_t row = 0; length > 0 && row < old.dim(0); ++row) {
+      const int64_t count = std::min(length_of(row), kept);
+      std::memcpy(row_of(*part, row),
+                  row_of(old, row) + static_cast<size_t>(length_of(row) - count) * each,
+                  static_cast<size_t>(count) * each);
+    }
+  }
+}
+
+void KvCache::select(std::span<const int64_t> rows) {
+  if (!k.defined()) {
+    return;
+  }
+  const auto count = static_cast<int64_t>(rows.size());
+  for (const int64_t row : rows) {
+    check(0 <= row && row < k.dim(0), "[cache] row {} selected, expected 0 to {}", row,
+          k.dim(0) - 1);
+  }
+  for (Tensor* part : parts()) {
+    if (!part->defined()) {
+      continue;
+    }
+    const Tensor old = *part;
+    const Tensor moved = resized(old, count, old.dim(1));
+    const size_t filled = static_cast<size_t>(length) * position_bytes(old);
+    parallel_for(count, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        std::memcpy(row_of(moved, row), row_of(old, rows[static_cast<size_t>(row)]), filled);
+      }
+    });
+    *part = moved;
+  }
+  if (last.defined()) {
+    const std::vector<int32_t> kept(rows.begin(), rows.end());
+    last = index_select(last, 0, Tensor::from_ints(kept, {count}));
+  }
+  if (!lengths.empty()) {
+    const std::vector<int64_t> old = std::exchange(lengths, {});
+    length = 0;
+    for (const int64_t row : rows) {
+      lengths.push_back(old[static_cast<size_t>(row)]);
+      length = std::max(length, lengths.back());
+    }
+  }
+}
+
+void KvCache::join(const KvCache& more) {
+  if (!k.defined() || !more.k.defined()) {
+    *this = k.defined() ? *this : more;
+    return;
+  }
+  check(k.dim(2) == more.k.dim(2) && k.dim(3) == more.k.dim(3) && k.dtype() == more.k.dtype() &&
+            labels.defined() == more.labels.defined(),
+        "[cache] {} cannot be joined with {}", k, more.k);
+  const int64_t rows = k.dim(0);
+  std::vector<int64_t> all;
+  for (int64_t row = 0; row < rows + more.k.dim(0); ++row) {
+    all.push_back(row < rows ? length_of(row) : more.length_of(row - rows));
+  }
+  const int64_t capacity = std::max(k.dim(1), more.k.dim(1));
+  const auto joined = [&](const Tensor& first, const Tensor& second) {
+    if (!first.defined()) {
+      return first;
+    }
+    const Tensor both = resized(first, std::ssize(all), capacity);
+    for (int64_t row = 0; row < std::ssize(all); ++row) {
+      std::memcpy(row_of(both, row), row < rows ? row_of(first, row) : row_of(second, row - rows),
+                  static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(both));
+    }
+    return both;
+  };
+  k = joined(k, more.k);
+  v = joined(v, more.v);
+  labels = joined(labels, more.labels);
+  last = last.defined() ? concat({last, more.last}, 0) : last;
+  length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
+  const bool equal =
+      std::all_of(all.begin(), all.end(), [&](int64_t own) { return own == length; });
+  lengths = equal ? std::vector<int64_t>() : all;
+}
+
+}  // namespace heed

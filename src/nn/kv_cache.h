@@ -1,0 +1,58 @@
+// The keys and values that attention keeps while it decodes.
+// A value; rows are independent of each other.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace heed {
+
+// Of the positions decoded so far.
+struct KvCache {
+  Tensor k, v;         // [R, capacity, H, D]
+  Tensor labels;       // i32 [R, capacity], if the positions have any
+  int64_t length = 0;  // positions filled, in the longest row
+  // Of each row where they differ; empty: all have `length`. Rows that differ grow by one.
+  std::vector<int64_t> lengths;
+  // How many of the positions that come next belong to each row; empty: all. Set before the first
+  // ones, which may be padded.
+  std::vector<int64_t> coming;
+  // Rows may forget all but their last so many positions, for attention that looks no further;
+  // 0: they keep all.
+  int64_t most = 0;
+  // What a layer needs of each row's last positions besides: [R, any].
+  Tensor last;
+
+  // Takes the keys and values out of qkv [R,T,3,H,D]; the capacity doubles when it is used up.
+  void append(const Tensor& qkv, const Tensor& new_labels = {});
+  void append(const Tensor& keys, const Tensor& values,
+              const Tensor& new_labels);  // [R,T,H,D] each
+  // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
+  void select(std::span<const int64_t> rows);
+  // The other's rows come behind these.
+  void join(const KvCache& more);
+
+ private:
+  // A position's keys and values, `step` bytes apart from the next position's.
+  struct Source {
+    const Tensor& shape;  // [R,T,...,H,D]
+    const std::byte* keys;
+    const std::byte* values;
+    size_t step;
+  };
+  std::array<Tensor*, 3> parts() { return {&k, &v, &labels}; }
+  int64_t length_of(int64_t row) const {
+    return lengths.empty() ? length : lengths[static_cast<size_t>(row)];
+  }
+
+  void append(const Source& source, const Tensor& new_labels);
+  void write(const Tensor& part, const std::byte* from, size_t step, int64_t steps) const;
+  void reserve(int64_t needed);
+  void move(int64_t capacity, int64_t kept);
+  void forget();
+};
+
+}  // namespace heed
