@@ -9,32 +9,13 @@
 # Both are printed when they apply. The peer program is bench/torch_peer.py, or the one HEED_TORCH_PEER names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. bench/support.sh
 
-json=false rounds=3 reps=5 threads=2 dtypes=f32,bf16
-cases=()
-while [ $# -gt 0 ]; do
-  case $1 in
-    --rounds|--reps|--threads|--dtype) [ $# -ge 2 ] || { echo "compare.sh: $1 needs a value" >&2; exit 2; } ;;
-  esac
-  case $1 in
-    --json) json=true ;;
-    --rounds) rounds=$2; shift ;;
-    --reps) reps=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    --dtype) dtypes=$2; shift ;;
-    -h|--help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "compare.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) cases+=("$1") ;;
-  esac
-  shift
-done
-for number in "$rounds" "$reps" "$threads"; do
-  [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "compare.sh: $number is no positive number" >&2; exit 2; }
-done
+option=([rounds]=3 [reps]=5 [threads]=2 [dtype]="f32,bf16")
+parse_options "$@"
+cases=("${arguments[@]}")
 [ ${#cases[@]} -gt 0 ] || cases=(mt-train gpt-train gpt-decode bert-embed attn rel-attn)
-
-heed=${HEED:-build/release/heed}
-[ -x "$heed" ] || { echo "compare.sh: $heed is not built; run: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
+find_heed
 tools/install-deps.sh peer >&2
 peer=${HEED_TORCH_PEER:-bench/torch_peer.py}
 python=/usr/bin/python3
@@ -58,17 +39,14 @@ fi
 
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
-best() { awk -v a="$1" -v b="$2" 'BEGIN {print (b > a) ? b : a}'; }
-least() { awk -v a="$1" -v b="$2" 'BEGIN {print (a == 0 || b < a) ? b : a}'; }
 for name in "${cases[@]}"; do
-  for dtype in ${dtypes//,/ }; do
-    torch=0 torch_mib=0 ours=0 ours_mib=0 floor=0
-    for _ in $(seq "$rounds"); do
-      line=$("$python" "$peer" "$name" --dtype "$dtype" --threads "$threads" --reps "$reps" | tail -1)
+  for dtype in ${option[dtype]//,/ }; do
+    torch="" torch_mib="" ours="" ours_mib="" floor=""
+    for _ in $(seq "${option[rounds]}"); do
+      line=$("$python" "$peer" "$name" --dtype "$dtype" --threads "${option[threads]}" --reps "${option[reps]}" | tail -1)
       torch=$(best "$torch" "$(awk '{print $3}' <<< "$line")")
       torch_mib=$(least "$torch_mib" "$(awk '{print $6}' <<< "$line")")
-      line=$("$heed" bench "$name" --dtype "$dtype" --threads "$threads" --reps "$reps" --json)
-      field() { sed -n "s/.*\"$1\":\([0-9.e+-]*\).*/\1/p" <<< "$line"; }
+      line=$("$heed" bench "$name" --dtype "$dtype" --threads "${option[threads]}" --reps "${option[reps]}" --json)
       ours=$(best "$ours" "$(field tokens_per_second)")
       ours_mib=$(least "$ours_mib" "$(field peak_mib)")
       floor=$(best "$floor" "$(field floor_ratio)")

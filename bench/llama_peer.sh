@@ -10,34 +10,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . bench/npm_peers.sh
+. bench/support.sh
 
-json=false rounds=3 reps=3 threads=2 types=f32,bf16,f16,q8_0
-while [ $# -gt 0 ]; do
-  case $1 in
-    --rounds|--reps|--threads|--types) [ $# -ge 2 ] || { echo "llama_peer.sh: $1 needs a value" >&2; exit 2; } ;;
-  esac
-  case $1 in
-    --json) json=true ;;
-    --rounds) rounds=$2; shift ;;
-    --reps) reps=$2; shift ;;
-    --threads) threads=$2; shift ;;
-    --types) types=$2; shift ;;
-    -h|--help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    *) echo "llama_peer.sh: unknown option $1 (see --help)" >&2; exit 2 ;;
-  esac
-  shift
-done
-for number in "$rounds" "$reps" "$threads"; do
-  [[ $number =~ ^[1-9][0-9]*$ ]] || { echo "llama_peer.sh: $number is no positive number" >&2; exit 2; }
-done
+option=([rounds]=3 [reps]=3 [threads]=2 [types]="f32,bf16,f16,q8_0")
+parse_options "$@"
+[ ${#arguments[@]} -eq 0 ] || die 2 "unknown option ${arguments[0]} (see --help)"
 declare -A ours_for=([f32]=f32 [bf16]=bf16 [f16]=bf16 [q8_0]=int8)
-for type in ${types//,/ }; do
-  [ -n "${ours_for[$type]:-}" ] || { echo "llama_peer.sh: type $type is none of f32, bf16, f16, q8_0" >&2; exit 2; }
+for type in ${option[types]//,/ }; do
+  [ -n "${ours_for[$type]:-}" ] || die 2 "type $type is none of f32, bf16, f16, q8_0"
 done
 
-heed=${HEED:-build/release/heed}
-[ -x "$heed" ] || { echo "llama_peer.sh: $heed is not built; run: cmake --preset release && cmake --build --preset release" >&2; exit 1; }
-[ "$(uname -sm)" = "Linux x86_64" ] || { echo "llama_peer.sh: $(uname -sm) is not supported, only Linux x86_64" >&2; exit 1; }
+find_heed
+[ "$(uname -sm)" = "Linux x86_64" ] || die 1 "$(uname -sm) is not supported, only Linux x86_64"
 npm_peers node-llama-cpp@3.22.1 @node-llama-cpp/linux-x64@3.22.1
 words=${HEED_DATA:-../shared/data}/tokenizers/gpt2
 vocabulary=()
@@ -45,20 +29,18 @@ vocabulary=()
 
 rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
-best() { awk -v a="$1" -v b="$2" 'BEGIN {print (b > a) ? b : a}'; }
-field() { sed -n "s/.*\"$1\":\([0-9.e+-]*\).*/\1/p" <<< "$line"; }
-for type in ${types//,/ }; do
+for type in ${option[types]//,/ }; do
   dtype=${ours_for[$type]}
   model=$peers/gpt2-$type.gguf
   [ "$model" -nt bench/gguf_gpt2.mjs ] || node bench/gguf_gpt2.mjs "$model" "$type" "${vocabulary[@]}"
-  decode=0 prefill=0 our_decode=0 our_prefill=0
-  for _ in $(seq "$rounds"); do
-    line=$(node bench/llama_peer.mjs "$peers" "$model" "$threads" "$reps")
+  decode="" prefill="" our_decode="" our_prefill=""
+  for _ in $(seq "${option[rounds]}"); do
+    line=$(node bench/llama_peer.mjs "$peers" "$model" "${option[threads]}" "${option[reps]}")
     decode=$(best "$decode" "$(field decode)")
     prefill=$(best "$prefill" "$(field prefill)")
-    line=$("$heed" bench gpt-decode --dtype "$dtype" --threads "$threads" --reps "$reps" --no-floor --json)
+    line=$("$heed" bench gpt-decode --dtype "$dtype" --threads "${option[threads]}" --reps "${option[reps]}" --no-floor --json)
     our_decode=$(best "$our_decode" "$(field tokens_per_second)")
-    line=$("$heed" bench gpt-prefill --dtype "$dtype" --threads "$threads" --reps "$reps" --no-floor --json)
+    line=$("$heed" bench gpt-prefill --dtype "$dtype" --threads "${option[threads]}" --reps "${option[reps]}" --no-floor --json)
     our_prefill=$(best "$our_prefill" "$(field tokens_per_second)")
   done
   printf '%s\n' "gpt-decode $dtype $type $decode $our_decode" "gpt-prefill $dtype $type $prefill $our_prefill" >> "$rows"

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,7 @@
 #include "base/text.h"
 #include "cli/bench_case.h"
 #include "cli/bench_layers.h"
+#include "cli/bench_music.h"
 #include "cli/bench_relative.h"
 #include "cli/command.h"
 #include "kernels/cpu.h"
@@ -137,19 +139,20 @@ const BenchCase& find_case(const std::string& name) {
   }
   names.push_back("layers");
   names.push_back("relative");
+  names.push_back("music-decode");
   fail("[bench] no case \"{}\"; the nearest is \"{}\" (heed bench --help lists them)", name,
        nearest(name, names));
 }
 
-// In a process of its own, so that the peak of memory is this case's alone.
-void run_in_child(const BenchCase& bench_case, DType dtype, const Options& options) {
+// In a process of its own, so that its memory is this case's alone.
+void run_in_child(const std::string& name, const std::function<void()>& work) {
   std::fflush(stdout);
   const pid_t child = fork();
-  check(child >= 0, "[bench] cannot start a process for {}", bench_case.name);
+  check(child >= 0, "[bench] cannot start a process for {}", name);
   if (child == 0) {
     int status = 0;
     try {
-      print(measure(bench_case, dtype, options), options.json);
+      work();
     } catch (const std::exception& error) {
       fmt::print(stderr, "heed: {}\n", error.what());
       status = 1;
@@ -158,7 +161,7 @@ void run_in_child(const BenchCase& bench_case, DType dtype, const Options& optio
   }
   int status = 0;
   waitpid(child, &status, 0);
-  check(status == 0, "[bench] {} in {} failed", bench_case.name, name_of(dtype));
+  check(status == 0, "[bench] {} failed", name);
 }
 
 void run(const Options& options) {
@@ -184,7 +187,16 @@ void run(const Options& options) {
     bench_relative({.repetitions = options.repetitions}, options.json);
     return;
   }
-  for (const char* alone : {"layers", "relative"}) {
+  if (cases.size() == 1 && cases[0] == "music-decode") {
+    for (const std::string& dtype : options.dtypes) {
+      run_in_child(fmt::format("music-decode in {}", dtype), [&] {
+        bench_music({.dtype = dtype_named(dtype), .repetitions = options.repetitions},
+                    options.json);
+      });
+    }
+    return;
+  }
+  for (const char* alone : {"layers", "relative", "music-decode"}) {
     check(std::ranges::count(cases, alone) == 0, "[bench] {} runs alone; leave out the other cases",
           alone);
   }
@@ -201,7 +213,9 @@ void run(const Options& options) {
   }
   for (const std::string& name : cases) {
     for (const std::string& dtype : options.dtypes) {
-      run_in_child(find_case(name), dtype_named(dtype), options);
+      run_in_child(fmt::format("{} in {}", name, dtype), [&] {
+        print(measure(find_case(name), dtype_named(dtype), options), options.json);
+      });
     }
   }
 }
@@ -219,6 +233,8 @@ void add_bench(CLI::App& app) {
   list +=
       "  relative     relative attention with a vector for each pair, and skewed: memory and "
       "time\n";
+  list +=
+      "  music-decode generating music with a cache and without: speed, time of a minute, memory\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
   bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench

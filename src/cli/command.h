@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "decode/sampling.h"
 #include "tensor/dtype.h"
 
 namespace heed::cli {
@@ -31,6 +32,9 @@ inline void add_precision(CLI::App& command, std::optional<DType>& precision) {
             "of the products (default: int8 for a folder of int8 weights, else f32)",
             [&precision](DType dtype) { precision = dtype; });
 }
+
+// `--temperature` and what else says how tokens are drawn, for commands that generate.
+void add_sampling(CLI::App& command, SamplingOptions& options);
 
 // `path` as it is for one file, NAME-1.mid, NAME-2.mid and so on for several.
 inline std::filesystem::path numbered_path(const std::filesystem::path& path, size_t number,

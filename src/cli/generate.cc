@@ -118,30 +118,6 @@ void run(const GenerateArguments& arguments) {
                arguments.prompt_file.empty() ? arguments.prompt : read_text(arguments.prompt_file));
 }
 
-void add_sampling(CLI::App& command, GenerateOptions& options) {
-  SamplingOptions& sampling = options.sampling;
-  command.add_option("--max-tokens", options.max_tokens, "stop after so many tokens")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  command.add_option("--temperature", sampling.temperature, "0: always the likeliest token")
-      ->capture_default_str();
-  command.add_option("--top-k", sampling.top_k, "draw from the k likeliest tokens; 0: from all")
-      ->capture_default_str();
-  command.add_option("--top-p", sampling.top_p, "draw from the likeliest that have this together")
-      ->capture_default_str();
-  command
-      .add_option("--min-p", sampling.min_p, "draw from those with this share of the likeliest's")
-      ->capture_default_str();
-  command
-      .add_option("--repetition-penalty", sampling.repetition_penalty,
-                  "above 1: what was said is less likely")
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "same seed, same text")->capture_default_str();
-  command.add_option("--stop", options.stop, "text that ends it, and is not printed")
-      ->allow_extra_args(false);
-  command.add_flag("--ignore-end", options.ignore_end, "go on after the END token");
-}
-
 }  // namespace
 
 void add_generate(CLI::App& app) {
@@ -162,7 +138,15 @@ void add_generate(CLI::App& app) {
   command->add_flag("--only-new", arguments->only_new, "do not print the prompt");
   command->add_flag("--summarise", arguments->summarise,
                     "say what follows the prompt and a separator, as the task summarise teaches");
-  add_sampling(*command, arguments->options);
+  GenerateOptions& options = arguments->options;
+  command->add_option("--max-tokens", options.max_tokens, "stop after so many tokens")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  add_sampling(*command, options.sampling);
+  command->add_option("--seed", options.seed, "same seed, same text")->capture_default_str();
+  command->add_option("--stop", options.stop, "text that ends it, and is not printed")
+      ->allow_extra_args(false);
+  command->add_flag("--ignore-end", options.ignore_end, "go on after the END token");
   command->footer(
       "Examples:\n"
       "  heed generate --model gpt2 --prompt 'The meaning of life is' --max-tokens 50\n"

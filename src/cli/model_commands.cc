@@ -1,4 +1,5 @@
 // `heed info`, `heed convert`, `heed average`: what is done with model folders besides using them.
+// And the options that commands which use models share.
 #include <fmt/core.h>
 #include <fmt/format.h>
 
@@ -70,6 +71,22 @@ void average(const AverageArguments& arguments) {
 }
 
 }  // namespace
+
+void add_sampling(CLI::App& command, SamplingOptions& options) {
+  command.add_option("--temperature", options.temperature, "0: always the likeliest token")
+      ->capture_default_str();
+  command.add_option("--top-k", options.top_k, "draw from the k likeliest tokens; 0: from all")
+      ->capture_default_str();
+  command.add_option("--top-p", options.top_p, "draw from the likeliest that have this together")
+      ->capture_default_str();
+  command
+      .add_option("--min-p", options.min_p, "draw from those with this share of the likeliest's")
+      ->capture_default_str();
+  command
+      .add_option("--repetition-penalty", options.repetition_penalty,
+                  "above 1: what was said is less likely")
+      ->capture_default_str();
+}
 
 void add_model_commands(CLI::App& app) {
   auto folder = std::make_shared<std::string>();

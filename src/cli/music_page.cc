@@ -44,7 +44,7 @@ json layers_of(const NoteAttention& attention) {
 
 }  // namespace
 
-std::string render_music_page(const std::string& title, const MusicPiece& piece,
+std::string render_music_page(const std::string& title, const ContinuedPiece& piece,
                               const NoteAttention& attention) {
   check(!attention.queries.empty(), "[continue] there is no new note to draw the attention of");
   json notes = json::array();

@@ -9,7 +9,7 @@
 namespace heed::cli {
 
 // The attention is of the piece and has at least one query.
-std::string render_music_page(const std::string& title, const MusicPiece& piece,
+std::string render_music_page(const std::string& title, const ContinuedPiece& piece,
                               const NoteAttention& attention);
 
 }  // namespace heed::cli

@@ -8,6 +8,11 @@
 #include "base/error.h"
 #include "cli/label.h"
 
+namespace heed::embedded {
+extern const std::string_view page_css;
+extern const std::string_view page_js;
+}  // namespace heed::embedded
+
 namespace heed::cli {
 namespace {
 
@@ -46,8 +51,11 @@ std::string base64(std::string_view bytes) {
 
 std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data) {
   // The page is cut at its marks once, so that a text which looks like a mark stays a text.
-  const std::array<std::pair<std::string_view, std::string>, 2> fillings{
-      {{"{{title}}", escape_xml(printable(title))}, {"{{data}}", safe_in_script(data)}}};
+  const std::array<std::pair<std::string_view, std::string>, 4> fillings{
+      {{"{{title}}", escape_xml(printable(title))},
+       {"{{style}}", std::string(embedded::page_css)},
+       {"{{data}}", safe_in_script(data)},
+       {"{{script}}", std::string(embedded::page_js)}}};
   std::string filled;
   for (const auto& [mark, filling] : fillings) {
     const size_t at = page.find(mark);

@@ -132,13 +132,13 @@ class Generation {
   }
 
   // Draws a token for every row; rows that end leave.
-  void extend(std::span<const float> logits) {
+  void extend(std::vector<float> logits) {
     // Rounded-up vocabularies have logits of tokens that do not exist.
     const auto known = static_cast<size_t>(tokenizer_.size());
     const size_t width = logits.size() / rows_.size();
     std::vector<int64_t> staying;
     for (size_t r = 0; r < rows_.size(); ++r) {
-      if (add_token(rows_[r], logits.subspan(r * width, known))) {
+      if (add_token(rows_[r], std::span(logits).subspan(r * width, known))) {
         staying.push_back(static_cast<int64_t>(r));
       }
     }
@@ -148,11 +148,13 @@ class Generation {
   }
 
   // False if the row ends with it.
-  bool add_token(Row& row, std::span<const float> logits) {
+  bool add_token(Row& row, std::span<float> logits) {
+    for (const int32_t id : options_.forbidden) {
+      logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+    }
     const uint64_t number = row.ids.size() - row.prompt;
     const RandomStream random{options_.seed, requests_[row.request].sample};
-    const int32_t id =
-        draw(candidates(allowed(logits), row.ids, options_.sampling), random.uniform(number));
+    const int32_t id = draw(candidates(logits, row.ids, options_.sampling), random.uniform(number));
     if (id == tokenizer_.special().end && !options_.ignore_end) {
       finish(row, GenerateEnd::end_token);
       return false;
@@ -168,14 +170,6 @@ class Generation {
       return false;
     }
     return true;
-  }
-
-  std::vector<float> allowed(std::span<const float> logits) const {
-    std::vector<float> left(logits.begin(), logits.end());
-    for (const int32_t id : options_.forbidden) {
-      left.at(static_cast<size_t>(id)) = -std::numeric_limits<float>::infinity();
-    }
-    return left;
   }
 
   void tell(const Row& row, const std::string& text) {

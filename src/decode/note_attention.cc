@@ -13,7 +13,7 @@ struct Places {
   std::vector<int64_t> column;  // that each token is added to
 };
 
-Places find_places(const MusicPiece& piece, const NoteTokens& tokens, NoteAttention& found) {
+Places find_places(const ContinuedPiece& piece, const NoteTokens& tokens, NoteAttention& found) {
   std::vector<int64_t> column_of(piece.notes.size(), -1);
   for (size_t t = found.first_token; t < piece.tokens.size(); ++t) {
     const int64_t note = tokens.note_of_token[t];
@@ -70,7 +70,7 @@ std::vector<LayerAttention> maps_of(const LoadedLanguageModel& model,
 
 }  // namespace
 
-NoteAttention attention_of_notes(const LoadedLanguageModel& model, const MusicPiece& piece) {
+NoteAttention attention_of_notes(const LoadedLanguageModel& model, const ContinuedPiece& piece) {
   const int64_t context = model.model->context();
   const int64_t most = context > 0 ? std::min(context, kMostAttentionTokens) : kMostAttentionTokens;
   NoteAttention found;

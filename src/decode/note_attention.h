@@ -28,7 +28,7 @@ inline constexpr int64_t kMostAttentionTokens = 1024;  // maps grow with the squ
 
 // One pass over the piece's last tokens, kMostAttentionTokens or what the model can look at. A
 // model without attention is an Error.
-NoteAttention attention_of_notes(const LoadedLanguageModel& model, const MusicPiece& piece);
+NoteAttention attention_of_notes(const LoadedLanguageModel& model, const ContinuedPiece& piece);
 
 // What attention_of_notes() would find out later.
 void check_has_attention(const LoadedLanguageModel& model);

@@ -1,5 +1,6 @@
 #include "music/augment.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -25,6 +26,24 @@ std::vector<Note> transpose(std::span<const Note> notes, int semitones, PitchRan
     }
   }
   return result;
+}
+
+Chorale transpose_chorale(Chorale chorale, int semitones) {
+  int lowest = kPitches - 1;
+  int highest = 0;
+  for (const ChoraleStep& step : chorale) {
+    for (const int pitch : step) {
+      lowest = pitch == kSilence ? lowest : std::min(lowest, pitch);
+      highest = std::max(highest, pitch);
+    }
+  }
+  const int by = std::clamp(semitones, -lowest, kPitches - 1 - highest);
+  for (ChoraleStep& step : chorale) {
+    for (int& pitch : step) {
+      pitch += pitch == kSilence ? 0 : by;
+    }
+  }
+  return chorale;
 }
 
 std::vector<Note> stretch(std::span<const Note> notes, double factor) {

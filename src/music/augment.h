@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "music/chorale.h"
 #include "music/note.h"
 
 namespace heed {
@@ -18,6 +19,9 @@ struct PitchRange {
 // Notes that leave the range are left out: an octave up or down would change chords and melody.
 // Percussion stays as it is, for its pitches are instruments.
 std::vector<Note> transpose(std::span<const Note> notes, int semitones, PitchRange range = {});
+
+// All voices together, as far as every pitch stays within MIDI's.
+Chorale transpose_chorale(Chorale chorale, int semitones);
 
 // Times `factor`: above 1 is slower. Throws unless 0 < factor and it is finite.
 std::vector<Note> stretch(std::span<const Note> notes, double factor);

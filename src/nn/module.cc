@@ -11,6 +11,7 @@
 #include "kernels/elementwise.h"
 #include "kernels/int8.h"
 #include "kernels/matmul.h"
+#include "nn/sinusoid.h"
 
 namespace heed {
 namespace {
@@ -20,12 +21,8 @@ constexpr int64_t kAlignElements = 32;
 
 // Element `index` of a table of rows of sines and cosines by turns, of variance 1.
 float wave(int64_t index, int64_t width) {
-  const int64_t column = index % width;
-  const int64_t row = index / width;
-  const int64_t even = column - column % 2;  // a sine and its cosine share a wave
-  const double frequency = std::pow(1e4, -static_cast<double>(even) / static_cast<double>(width));
-  const double angle = static_cast<double>(row) * frequency;
-  return static_cast<float>(std::sqrt(2.0) * (column % 2 == 0 ? std::sin(angle) : std::cos(angle)));
+  const Sinusoid column = interleaved_sinusoid(index % width, width);
+  return static_cast<float>(std::sqrt(2.0) * column(index / width));
 }
 
 void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> value) {

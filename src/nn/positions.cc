@@ -1,12 +1,12 @@
 #include "nn/positions.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <vector>
 
 #include "base/error.h"
+#include "nn/sinusoid.h"
 #include "ops/elementwise.h"
 #include "ops/shape.h"
 
@@ -14,32 +14,30 @@ namespace heed {
 namespace {
 
 constexpr int64_t kTable = 1024;  // positions computed ahead
-constexpr double kSlowest = 10000.0;
 constexpr float kInitDeviation = 0.02F;
 
 Sinusoids layout_of(const std::string& kind) {
   return kind == "sinusoidal_halves" ? Sinusoids::halves : Sinusoids::interleaved;
 }
 
+// All sines of the pairs, then all their cosines.
+Sinusoid half_sinusoid(int64_t column, int64_t pairs) {
+  return {
+      .rate = sinusoid_rate(column % pairs, static_cast<double>(std::max<int64_t>(pairs - 1, 1))),
+      .sine = column < pairs};
+}
+
 }  // namespace
 
 Tensor sinusoidal_positions(int64_t length, int64_t width, Sinusoids layout, int64_t first) {
   const bool halves = layout == Sinusoids::halves;
-  const int64_t pairs = width / 2;
-  const double last = halves ? static_cast<double>(std::max<int64_t>(pairs - 1, 1))
-                             : static_cast<double>(width) / 2;
+  // An odd column out of halves stays zero.
+  const int64_t columns = halves ? width - width % 2 : width;
   Tensor table = Tensor::zeros({length, width});
-  for (int64_t c = 0; c < width; ++c) {
-    const int64_t pair = halves ? c % std::max<int64_t>(pairs, 1) : c / 2;
-    const bool sine = halves ? c < pairs : c % 2 == 0;
-    if (halves && c >= 2 * pairs) {
-      continue;  // an odd column out stays zero
-    }
-    const double rate = std::pow(kSlowest, -static_cast<double>(pair) / last);
+  for (int64_t c = 0; c < columns; ++c) {
+    const Sinusoid column = halves ? half_sinusoid(c, width / 2) : interleaved_sinusoid(c, width);
     for (int64_t t = 0; t < length; ++t) {
-      const double angle = static_cast<double>(first + t) * rate;
-      table.data<float>()[t * width + c] =
-          static_cast<float>(sine ? std::sin(angle) : std::cos(angle));
+      table.data<float>()[t * width + c] = static_cast<float>(column(first + t));
     }
   }
   return table;

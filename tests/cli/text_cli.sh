@@ -2,31 +2,9 @@
 # The program with language models and text encoders: trains tiny ones, then asks them what users ask.
 # Usage: tests/cli/text_cli.sh HEED
 set -Eeuo pipefail
-heed=$(realpath "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
+. "$(dirname "$0")/support.sh"
 export OMP_NUM_THREADS=1
 
-failed=0
-fail() {
-  echo "failed: $*" >&2
-  failed=1
-}
-expect() { # what, expected, found
-  [ "$2" = "$3" ] || fail "$1: expected \"$2\", found \"$3\""
-}
-# Runs a command that must fail with status 1 or 2, nothing on standard output, and one line on standard error that
-# contains the text.
-expect_error() { # text, command...
-  local text=$1 status=0
-  shift
-  "$@" > out.txt 2> err.txt || status=$?
-  [ $status -eq 1 ] || [ $status -eq 2 ] || fail "$*: status $status"
-  [ ! -s out.txt ] || fail "$*: says \"$(cat out.txt)\" on standard output"
-  expect "$*: lines on standard error" 1 "$(wc -l < err.txt)"
-  grep -qF -- "$text" err.txt || fail "$*: expected \"$text\", found \"$(cat err.txt)\""
-}
 train() { # recipe without ending
   "$heed" train "$1.toml" --out "$1" > "$1.log" 2>&1 || { cat "$1.log" >&2; exit 1; }
 }

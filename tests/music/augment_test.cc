@@ -28,6 +28,18 @@ TEST(Augment, TransposeLeavesPercussion) {
   EXPECT_EQ(transpose(drum, 5), drum);
 }
 
+// All voices move by the same, and none leaves MIDI's pitches.
+TEST(Augment, ChoralesMoveAsFarAsTheyCan) {
+  const Chorale chorale{{72, 67, 60, kSilence}, {126, 65, 62, 2}};
+  EXPECT_EQ(transpose_chorale(chorale, 0), chorale);
+  EXPECT_EQ(transpose_chorale(chorale, 1), (Chorale{{73, 68, 61, kSilence}, {127, 66, 63, 3}}));
+  EXPECT_EQ(transpose_chorale(chorale, 5), transpose_chorale(chorale, 1));
+  EXPECT_EQ(transpose_chorale(chorale, -3), (Chorale{{70, 65, 58, kSilence}, {124, 63, 60, 0}}));
+  const Chorale silent{{kSilence, kSilence, kSilence, kSilence}};
+  EXPECT_EQ(transpose_chorale(silent, 4), silent);
+  EXPECT_TRUE(transpose_chorale({}, 4).empty());
+}
+
 TEST(Augment, Stretch) {
   const Notes notes = {{0.5, 1.5, 21, 50, 0}, {4.0, 8.0, 60, 60, 1}};
   EXPECT_EQ(stretch(notes, 1.25), (Notes{{0.625, 1.875, 21, 50, 0}, {5.0, 10.0, 60, 60, 1}}));
