@@ -27,6 +27,7 @@
 #include "ops/feed_forward.h"
 #include "ops/gather.h"
 #include "ops/linear.h"
+#include "ops/logistic_mixture.h"
 #include "ops/loss.h"
 #include "ops/norm.h"
 #include "ops/recurrent.h"
