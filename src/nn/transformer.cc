@@ -21,7 +21,7 @@ namespace {
 int64_t narrower(int64_t a, int64_t b) { return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b); }
 
 std::optional<SelfAttention> make_self_attention(const Scope& s, const LayerConfig& config) {
-  if (config.compression > 1) {
+  if (config.compression > 1 || config.plan != nullptr) {
     return std::nullopt;
   }
   return SelfAttention(s, {.width = config.width,
@@ -46,6 +46,13 @@ std::optional<CompressedAttention> make_compressed_attention(const Scope& s,
                                  .branch_deviation = config.branch_deviation});
 }
 
+std::optional<BlockAttention> make_block_attention(const Scope& s, const LayerConfig& config) {
+  if (config.plan == nullptr) {
+    return std::nullopt;
+  }
+  return BlockAttention(s, {.width = config.width, .heads = config.heads, .plan = config.plan});
+}
+
 }  // namespace
 
 // Parameters lie in the order in which layers ask for them, which checkpoints rely on: so the
@@ -55,6 +62,7 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
       norm1_(s / "norm1", config.width, config.epsilon),
       self_attention_(make_self_attention(s / "self_attention", config)),
       compressed_attention_(make_compressed_attention(s / "self_attention", config)),
+      block_attention_(make_block_attention(s / "self_attention", config)),
       norm3_(s / "norm3", config.width, config.epsilon),
       feed_forward_(s / "feed_forward", {.width = config.width,
                                          .hidden = config.hidden,
@@ -80,6 +88,9 @@ Residual TransformerLayer::operator()(Residual stream, LayerContext context) con
 }
 
 Tensor TransformerLayer::self_attention(const Tensor& x, const LayerContext& context) const {
+  if (block_attention_) {
+    return (*block_attention_)(x, context.self, context.block_cache, context.self_weights);
+  }
   return compressed_attention_
              ? (*compressed_attention_)(x, context.self, context.cache, context.self_weights)
              : (*self_attention_)(x, context.self, context.cache, context.self_weights);  // [B,T,C]

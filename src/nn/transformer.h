@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "nn/attention.h"
+#include "nn/block_attention.h"
 
 namespace heed {
 
@@ -29,6 +30,7 @@ struct LayerConfig {
   int64_t label_distance = 0;
   int64_t window = 0;       // self-attention sees so many positions, its own included; 0: all
   int64_t compression = 0;  // above 1: a compressed memory (CompressedAttention) of this stride
+  std::shared_ptr<const BlockPlan> plan = nullptr;  // self-attention over blocks (BlockAttention)
   float epsilon = 1e-5F;
   // First values of the matrices: normal with this deviation, and with another one where a branch
   // ends. 0: Glorot's.
@@ -42,7 +44,8 @@ struct LayerContext {
   Tensor memory = {};           // [B,Tk,2,H,D]: the encoder's output, as project_memory() gives it
   AttentionOptions cross = {};  // lengths of the memory ...
   KvCache* cache = nullptr;
-  Tensor* self_weights = nullptr;  // where weights go that the options ask for
+  BlockCache* block_cache = nullptr;  // instead, of attention over blocks
+  Tensor* self_weights = nullptr;     // where weights go that the options ask for
   Tensor* cross_weights = nullptr;
   // Rows of x for each row of the memory, side by side: hypotheses about one source.
   int64_t beam = 1;
@@ -68,6 +71,7 @@ class TransformerLayer {
   LayerNorm norm1_;
   std::optional<SelfAttention> self_attention_;
   std::optional<CompressedAttention> compressed_attention_;  // in place of it
+  std::optional<BlockAttention> block_attention_;            // or this
   std::optional<LayerNorm> norm2_;
   std::optional<CrossAttention> cross_attention_;
   LayerNorm norm3_;

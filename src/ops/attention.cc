@@ -225,7 +225,7 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back, OwnBuff
 // Everything the backward pass keeps alive.
 struct Saved {
   Layout layout;
-  Tensor y, lse, lengths, mask, bias, relative, labelled, labels;
+  Tensor y, lse, positions, lengths, mask, bias, relative, labelled, labels;
   kernels::Attention args;
 };
 
@@ -270,8 +270,6 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
   if (Tape* tape = Tape::current(); tape != nullptr && options.dropout > 0.0F) {
     args.dropout = {options.dropout, tape->draw()};
   }
-  check(!options.positions.defined() || Tape::current() == nullptr,
-        "[attention] positions of each sequence are for decoding: they carry no gradient");
   Tape* tape = Tape::recording({&layout.tensors[0], &layout.tensors[1], &layout.tensors[2],
                                 &options.relative, &options.labelled});
   if (args.causal && tape == nullptr && !options.weights) {
@@ -290,6 +288,7 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
     saved = {.layout = layout,
              .y = result.y.detached(),
              .lse = saved.lse,
+             .positions = options.positions,
              .lengths = options.lengths,
              .mask = options.mask,
              .bias = options.bias,

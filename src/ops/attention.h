@@ -8,7 +8,7 @@ namespace heed {
 struct AttentionOptions {
   bool causal = false;
   int64_t position = -1;     // of the first query among the keys; -1: the queries are the last ones
-  Tensor positions = {};     // i32 [B]: each sequence's own, none above `position`; no gradient
+  Tensor positions = {};     // i32 [B]: each sequence's own, none above `position`
   Tensor lengths = {};       // i32 [B]: keys past a sequence's length are not seen
   Tensor mask = {};          // i8, non-zero where a query may see a key: [Tq,Tk], [B,Tq,Tk] or
                              // [B,H,Tq,Tk]; extents of 1 in front broadcast

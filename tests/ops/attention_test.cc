@@ -19,6 +19,7 @@ struct Scenario {
   int64_t batch = 2, heads = 2, kv_heads = 2, queries = 5, keys = 5, dim = 4;
   bool causal = false;
   std::vector<int32_t> lengths = {};
+  std::vector<int32_t> positions = {};  // of each sequence's first query
   bool mask = false;
   bool bias = false;
   int64_t left = -1, right = -1;
@@ -43,6 +44,7 @@ int32_t label_at(int64_t b, int64_t j) {
 
 AttentionOptions options_of(const Scenario& s) {
   AttentionOptions o{.causal = s.causal,
+                     .positions = {},
                      .lengths = {},
                      .mask = {},
                      .bias = {},
@@ -63,6 +65,9 @@ AttentionOptions options_of(const Scenario& s) {
   }
   if (!s.lengths.empty()) {
     o.lengths = Tensor::from_ints(s.lengths, {s.batch});
+  }
+  if (!s.positions.empty()) {
+    o.positions = Tensor::from_ints(s.positions, {s.batch});
   }
   if (s.mask) {
     std::vector<int8_t> mask;
@@ -97,7 +102,7 @@ reference::Attention reference_of(const Scenario& s) {
                          .label = label_at,
                          .visible = {}};
   a.visible = [s](int64_t b, int64_t, int64_t i, int64_t j) {
-    const int64_t p = i + s.keys - s.queries;
+    const int64_t p = i + (s.positions.empty() ? s.keys - s.queries : s.positions[b]);
     return (!s.causal || j <= p) && (s.left < 0 || j >= p - s.left) &&
            (s.right < 0 || j <= p + s.right) && (s.lengths.empty() || j < s.lengths[b]) &&
            (!s.mask || mask_at(i, j)) && j % s.stride == s.stride - 1 &&
@@ -213,6 +218,12 @@ const bool kRegistered = add_cases({
     attention_case({.name = "causal_past", .queries = 3, .keys = 6, .causal = true}),
     attention_case({.name = "causal_blind", .queries = 6, .keys = 4, .causal = true}),
     attention_case({.name = "lengths", .lengths = {3, 0}}),
+    attention_case({.name = "positions",
+                    .queries = 3,
+                    .keys = 8,
+                    .causal = true,
+                    .lengths = {8, 5},
+                    .positions = {5, 2}}),
     attention_case({.name = "mask", .mask = true}),
     attention_case({.name = "bias", .causal = true, .bias = true}),
     attention_case({.name = "window", .queries = 9, .keys = 9, .left = 2, .right = 1}),

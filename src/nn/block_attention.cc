@@ -1,0 +1,173 @@
+#include "nn/block_attention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/error.h"
+#include "ops/gather.h"
+#include "ops/shape.h"
+
+namespace heed {
+
+BlockPlan::BlockPlan(int64_t block, std::vector<std::vector<int32_t>> memories)
+    : block_(block), memories_(std::move(memories)) {
+  check(block_ > 0 && !memories_.empty(), "[block attention] {} blocks of {}, expected some",
+        memories_.size(), block_);
+  for (int64_t n = 0; n < blocks(); ++n) {
+    const std::vector<int32_t>& seen = memory(n);
+    check(std::is_sorted(seen.begin(), seen.end()) &&
+              (seen.empty() || (seen.front() >= 0 && seen.back() < n * block_)),
+          "[block attention] the memory of block {} must be ascending positions below {}", n,
+          n * block_);
+    most_ = std::max(most_, std::ssize(seen));
+    reach_ = std::max(reach_, seen.empty() ? 0 : n * block_ - seen.front());
+  }
+  key_positions_.reserve(static_cast<size_t>(blocks() * keys()));
+  for (int64_t n = 0; n < blocks(); ++n) {
+    std::vector<int32_t> positions = memory(n);
+    positions.resize(positions.size() + static_cast<size_t>(block_));
+    std::iota(positions.end() - block_, positions.end(), static_cast<int32_t>(n * block_));
+    positions.resize(static_cast<size_t>(keys()), 0);
+    key_positions_.insert(key_positions_.end(), positions.begin(), positions.end());
+  }
+}
+
+// The size of each block's memory and something more, for every sequence.
+Tensor BlockPlan::repeated(int64_t batch, int64_t plus) const {
+  std::vector<int32_t> all;
+  for (int64_t i = 0; i < batch * blocks(); ++i) {
+    all.push_back(static_cast<int32_t>(std::ssize(memory(i % blocks())) + plus));
+  }
+  return Tensor::from_ints(all, {std::ssize(all)});
+}
+Tensor BlockPlan::first_queries(int64_t batch) const { return repeated(batch, 0); }
+Tensor BlockPlan::lengths(int64_t batch) const { return repeated(batch, block_); }
+
+BlockPlan plan_line(int64_t length, int64_t block, int64_t memory) {
+  check(block > 0 && length % block == 0 && memory >= 0,
+        "[block attention] blocks of {} with memories of {} for {} positions, expected a divisor",
+        block, memory, length);
+  std::vector<std::vector<int32_t>> memories;
+  for (int64_t begin = 0; begin < length; begin += block) {
+    std::vector<int32_t>& seen = memories.emplace_back(std::min(begin, memory));
+    std::iota(seen.begin(), seen.end(), static_cast<int32_t>(begin - std::ssize(seen)));
+  }
+  return {block, std::move(memories)};
+}
+
+BlockAttention::BlockAttention(const Scope& s, BlockAttentionConfig config)
+    : config_(std::move(config)),
+      qkv_(s / "qkv", config_.width, 3 * config_.width, true,
+           Init::xavier(config_.width, config_.width)),
+      out_(s / "out", config_.width, config_.width) {
+  check(config_.heads > 0 && config_.width % config_.heads == 0,
+        "[attention] width is {}, expected a multiple of {} heads", config_.width, config_.heads);
+}
+
+Tensor BlockAttention::operator()(const Tensor& x, const AttentionOptions& options,
+                                  BlockCache* cache, Tensor* weights) const {
+  const int64_t expected = cache == nullptr ? config_.plan->length() : 1;
+  check(x.rank() == 3 && x.dim(1) == expected, "[block attention] x is {}, expected [B,{},{}]", x,
+        expected, config_.width);
+  const Tensor qkv = qkv_(x);  // [B,T,3C]
+  const AttentionResult result =
+      cache == nullptr ? whole(qkv, options) : next(qkv, options, *cache);
+  if (weights != nullptr && result.weights.defined()) {
+    *weights = spread(result.weights, x.dim(0));
+  }
+  return out_(result.y.reshape(x.shape()));  // [B,T,C]
+}
+
+// Every block of every sequence is a sequence of its own, behind its memory.
+AttentionResult BlockAttention::whole(const Tensor& qkv, AttentionOptions options) const {
+  const BlockPlan& plan = *config_.plan;
+  const int64_t batch = qkv.dim(0);
+  const int64_t heads = config_.heads;
+  const int64_t dim = config_.width / heads;
+  const Tensor parts = qkv.reshape({batch, 3 * plan.length(), config_.width});  // q, k, v by turns
+  std::vector<int32_t> queries;
+  for (int64_t t = 0; t < plan.length(); ++t) {
+    queries.push_back(static_cast<int32_t>(3 * t));
+  }
+  std::vector<int32_t> pairs;
+  for (const int32_t position : plan.key_positions()) {
+    pairs.insert(pairs.end(), {3 * position + 1, 3 * position + 2});
+  }
+  const auto pick = [&](const std::vector<int32_t>& at) {
+    return index_select(parts, 1, Tensor::from_ints(at, {std::ssize(at)}));
+  };
+  const int64_t sequences = batch * plan.blocks();
+  const Tensor q = pick(queries).reshape({sequences, plan.block(), heads, dim});
+  const Tensor kv = pick(pairs).reshape({sequences, plan.keys(), 2, heads, dim});
+  options.causal = true;
+  options.position = plan.keys() - plan.block();
+  options.positions = plan.first_queries(batch);
+  options.lengths = plan.lengths(batch);
+  return attention_kv(q, kv, options);  // y: [B*N,block,H,D]
+}
+
+// At the beginning of a block its memory is looked up; then the block grows position by position.
+AttentionResult BlockAttention::next(const Tensor& qkv, AttentionOptions options,
+                                     BlockCache& cache) const {
+  const BlockPlan& plan = *config_.plan;
+  const int64_t rows = qkv.dim(0);
+  const Shape each{rows, 1, config_.heads, config_.width / config_.heads};
+  check(cache.position < plan.length(), "[block attention] all {} positions are decoded",
+        plan.length());
+  const int64_t ring = std::max<int64_t>(plan.reach() + plan.block(), 1);
+  if (!cache.past.defined()) {
+    cache.past = Tensor::zeros({rows, ring, 2 * config_.width}, qkv.dtype());
+  }
+  if (cache.position % plan.block() == 0) {
+    std::vector<int32_t> slots;
+    for (const int32_t position : plan.memory(cache.position / plan.block())) {
+      slots.push_back(static_cast<int32_t>(position % ring));
+    }
+    cache.block = {};
+    if (!slots.empty()) {
+      const Tensor kv = index_select(cache.past, 1, Tensor::from_ints(slots, {std::ssize(slots)}));
+      const std::vector<Tensor> parts = split(kv, 2, {config_.width, config_.width});
+      const Shape memory{rows, std::ssize(slots), each[2], each[3]};
+      cache.block.append(parts[0].reshape(memory), parts[1].reshape(memory), Tensor());
+    }
+  }
+  const std::vector<Tensor> parts =
+      split(qkv, 2, {config_.width, config_.width, config_.width});  // [R,1,C] each
+  cache.block.append(parts[1].reshape(each), parts[2].reshape(each), Tensor());
+  const size_t bytes = static_cast<size_t>(2 * config_.width) * size_of(qkv.dtype());
+  const auto slot = static_cast<size_t>(cache.position % ring);
+  for (int64_t row = 0; row < rows; ++row) {
+    std::memcpy(static_cast<std::byte*>(cache.past.rows(row, row + 1).raw()) + slot * bytes,
+                static_cast<const std::byte*>(qkv.rows(row, row + 1).raw()) + bytes / 2, bytes);
+  }
+  ++cache.position;
+  options.causal = true;
+  options.position = cache.block.length - 1;
+  return attention(parts[0].reshape(each), cache.block.k, cache.block.v, options);
+}
+
+// [B*N,H,block,keys] -> [B,H,T,T], zero where nobody looked.
+Tensor BlockAttention::spread(const Tensor& weights, int64_t batch) const {
+  const BlockPlan& plan = *config_.plan;
+  const int64_t length = plan.length();
+  Tensor all = Tensor::zeros({batch, config_.heads, length, length});
+  const float* from = weights.data<float>();
+  for (int64_t i = 0; i < weights.size(); ++i) {
+    const int64_t key = i % plan.keys();
+    const int64_t query = i / plan.keys() % plan.block();
+    const int64_t head = i / (plan.keys() * plan.block()) % config_.heads;
+    const int64_t sequence = i / (plan.keys() * plan.block() * config_.heads);
+    const int64_t n = sequence % plan.blocks();
+    if (key < std::ssize(plan.memory(n)) + plan.block()) {
+      const int64_t row =
+          ((sequence / plan.blocks()) * config_.heads + head) * length + n * plan.block() + query;
+      const auto position = plan.key_positions()[static_cast<size_t>(n * plan.keys() + key)];
+      all.data<float>()[row * length + position] = from[i];
+    }
+  }
+  return all;
+}
+
+}  // namespace heed
