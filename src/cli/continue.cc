@@ -1,4 +1,5 @@
-// `heed continue`: a motif goes in, its continuation comes out as MIDI, sound and pictures.
+// `heed continue`: a motif goes in, its continuation comes out as MIDI, sound and pictures; or a
+// melody, and its accompaniment.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -12,9 +13,11 @@
 #include "cli/music_page.h"
 #include "cli/piano_roll.h"
 #include "cli/train_progress.h"
+#include "decode/accompany.h"
 #include "decode/music.h"
 #include "decode/note_attention.h"
 #include "formats/sound.h"
+#include "music/melody.h"
 
 namespace heed::cli {
 namespace {
@@ -24,11 +27,13 @@ constexpr double kDefaultSeconds = 30.0;
 struct ContinueArguments {
   std::string model;
   std::string motif;
+  std::string melody;
   std::string output;
   std::string audio;
   std::string roll;
   std::string attention;
   std::optional<DType> precision;
+  std::optional<double> motif_seconds;
   std::optional<double> seconds;
   std::optional<int64_t> tokens;
   MusicOptions options;
@@ -47,6 +52,14 @@ void check_extension(const std::string& option, const std::string& file,
 void check_arguments(const ContinueArguments& arguments) {
   check(!arguments.seconds || !arguments.tokens,
         "[continue] --seconds and --tokens exclude each other");
+  check(!arguments.motif_seconds || !arguments.motif.empty(),
+        "[continue] --motif-seconds needs a --motif");
+  if (!arguments.melody.empty()) {
+    check(arguments.motif.empty(), "[continue] --motif and --melody exclude each other");
+    check(!arguments.seconds && !arguments.tokens,
+          "[continue] --melody says how long the piece is: leave --seconds and --tokens out");
+    check(arguments.attention.empty(), "[continue] --attention does not show accompaniments");
+  }
   check_extension("--output", arguments.output, {".mid", ".midi"});
   check_extension("--audio", arguments.audio, {".wav"});
   check_extension("--roll", arguments.roll, {".svg", ".png"});
@@ -88,6 +101,14 @@ class ContinueProgress {
   Clock::time_point shown_ = begin_;
 };
 
+// Of notes sorted by start, what sounds in the first so many seconds.
+void keep_beginning(std::vector<Note>& notes, double seconds) {
+  std::erase_if(notes, [&](const Note& note) { return note.start >= seconds; });
+  for (Note& note : notes) {
+    note.end = std::min(note.end, seconds);
+  }
+}
+
 // The motif's notes, as the model's form wants them; sets the tempo of a chorale.
 std::vector<Note> read_motif(const ContinueArguments& arguments, MusicForm form,
                              MusicOptions& options) {
@@ -102,10 +123,15 @@ std::vector<Note> read_motif(const ContinueArguments& arguments, MusicForm form,
   } else if (arguments.pedal) {
     apply_pedal(piece);
   }
+  if (arguments.motif_seconds) {
+    keep_beginning(piece.notes, *arguments.motif_seconds);
+    check(!piece.notes.empty(), "[continue] no note of {} begins in the first {} seconds",
+          arguments.motif, *arguments.motif_seconds);
+  }
   return std::move(piece.notes);
 }
 
-void report(const std::string& file, const MusicPiece& piece, int64_t context) {
+void report(const std::string& file, const ContinuedPiece& piece, int64_t context) {
   const auto made = std::count_if(piece.notes.begin(), piece.notes.end(),
                                   [&](const Note& note) { return piece.is_new(note); });
   const char* end = piece.end == GenerateEnd::end_token ? ", where the model ended it"
@@ -123,8 +149,12 @@ void report(const std::string& file, const MusicPiece& piece, int64_t context) {
   }
 }
 
+void write_roll(const std::filesystem::path& path, const PianoRoll& roll) {
+  write_file(path, path.extension() == ".svg" ? render_roll_svg(roll) : render_roll_png(roll));
+}
+
 void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& arguments,
-                    const MusicPiece& piece, size_t number) {
+                    const ContinuedPiece& piece, size_t number) {
   const auto path_of = [&](const std::string& file) {
     return numbered_path(file, number, static_cast<size_t>(arguments.options.pieces));
   };
@@ -133,9 +163,8 @@ void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& a
           ? "An improvisation"
           : std::filesystem::path(arguments.motif).filename().string() + ", continued";
   if (!arguments.roll.empty()) {
-    const PianoRoll roll{.title = title, .notes = piece.notes, .motif_end = piece.motif_end};
-    const bool svg = std::filesystem::path(arguments.roll).extension() == ".svg";
-    write_file(path_of(arguments.roll), svg ? render_roll_svg(roll) : render_roll_png(roll));
+    write_roll(path_of(arguments.roll),
+               {.title = title, .notes = piece.notes, .motif_end = piece.motif_end});
   }
   if (!arguments.attention.empty()) {
     const NoteAttention attention = attention_of_notes(model, piece);
@@ -148,9 +177,86 @@ void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& a
   }
 }
 
+// The model as it is needed, or an Error that says what to do.
+template <typename Interface>
+std::unique_ptr<Loaded<Interface>> load_player(const ContinueArguments& arguments,
+                                               const char* advice) {
+  auto loaded = std::make_unique<Loaded<Interface>>();
+  load_folder(arguments.model, arguments.precision, *loaded);
+  loaded->model = dynamic_cast<const Interface*>(loaded->any.get());
+  check(loaded->model != nullptr, "[continue] {} is a {}: {}", arguments.model,
+        loaded->config.model.value("kind", "model"), advice);
+  return loaded;
+}
+
+// The melody's notes; sets the tempo of a chorale.
+std::vector<Note> read_melody(const ContinueArguments& arguments, MusicForm form,
+                              MusicOptions& options) {
+  MidiPiece piece = read_midi(arguments.melody);
+  if (form == MusicForm::chorale) {
+    options.quarters_per_minute = even_tempo(piece);
+  }
+  MelodySplit split = split_melody(piece.notes);
+  check(!split.melody.empty(), "[continue] {} has no notes, expected a melody", arguments.melody);
+  if (!split.accompaniment.empty()) {
+    fmt::print(stderr,
+               "heed: {}: {} of {} notes sound below a higher one and are left out: the melody is "
+               "what is highest\n",
+               arguments.melody, split.accompaniment.size(),
+               split.accompaniment.size() + split.melody.size());
+  }
+  return std::move(split.melody);
+}
+
+void accompany(const ContinueArguments& arguments) {
+  const auto model = load_player<Seq2SeqModel>(
+      arguments,
+      "--melody needs an encoder-decoder that learned to accompany; train one with "
+      "task = \"accompany\", as recipes/jsb-harmonise.toml");
+  const MusicForm form = music_form(*model->tokenizers.target);
+  MusicOptions options = arguments.options;
+  const std::vector<Note> melody = read_melody(arguments, form, options);
+  ContinueProgress progress;
+  const auto pieces = accompany_melody(*model, melody, options, std::ref(progress));
+  progress.end();
+  MidiWriting writing{.format = 1};
+  if (form == MusicForm::chorale) {
+    writing.quarters_per_minute = options.quarters_per_minute;
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const AccompaniedPiece& piece = pieces[i];
+    const auto path_of = [&](const std::string& file) {
+      return numbered_path(file, i + 1, pieces.size());
+    };
+    write_midi(path_of(arguments.output), piece.notes, writing);
+    const auto given = std::count_if(piece.notes.begin(), piece.notes.end(), [](const Note& note) {
+      return note.channel == kMelodyChannel;
+    });
+    fmt::print("{}: {} notes of the melody, {} of the accompaniment in {:.2f} s\n",
+               path_of(arguments.output).string(), given, std::ssize(piece.notes) - given,
+               piece.duration);
+    if (!arguments.audio.empty()) {
+      write_wav(path_of(arguments.audio), piece.notes);
+    }
+    if (!arguments.roll.empty()) {
+      const std::string name = std::filesystem::path(arguments.melody).filename().string();
+      write_roll(path_of(arguments.roll),
+                 {.title = name + ", accompanied", .notes = piece.notes, .accompanied = true});
+    }
+  }
+}
+
 void run(const ContinueArguments& arguments) {
   check_arguments(arguments);
-  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
+  if (!arguments.melody.empty()) {
+    accompany(arguments);
+    return;
+  }
+  const auto model = load_player<LanguageModel>(
+      arguments,
+      "motifs are continued by a language model of music; train one with task = "
+      "\"music\", as recipes/jsb.toml, or give this one a melody to accompany with "
+      "--melody");
   const MusicForm form = music_form(*model->tokenizers.target);
   if (!arguments.attention.empty()) {
     check_has_attention(*model);
@@ -181,25 +287,6 @@ void run(const ContinueArguments& arguments) {
   }
 }
 
-void add_sampling(CLI::App& command, MusicOptions& options) {
-  SamplingOptions& sampling = options.sampling;
-  command.add_option("--temperature", sampling.temperature, "0: always the likeliest token")
-      ->capture_default_str();
-  command.add_option("--top-k", sampling.top_k, "draw from the k likeliest tokens; 0: from all")
-      ->capture_default_str();
-  command.add_option("--top-p", sampling.top_p, "draw from the likeliest that have this together")
-      ->capture_default_str();
-  command
-      .add_option("--min-p", sampling.min_p, "draw from those with this share of the likeliest's")
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "same seed, same music")->capture_default_str();
-  command
-      .add_option("--n", options.pieces,
-                  "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_continue(CLI::App& app) {
@@ -209,6 +296,12 @@ void add_continue(CLI::App& app) {
       ->required();
   command->add_option("--motif", arguments->motif,
                       "MIDI file to go on from (default: none, the model improvises)");
+  command
+      ->add_option("--motif-seconds", arguments->motif_seconds,
+                   "only the first so many seconds of the motif (default: all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--melody", arguments->melody,
+                      "MIDI file to accompany instead, by a model that learned it");
   command
       ->add_option("--seconds", arguments->seconds,
                    fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
@@ -223,7 +316,14 @@ void add_continue(CLI::App& app) {
   command->add_flag("--pedal,!--no-pedal", arguments->pedal,
                     "The motif's notes last while the sustain pedal is down (default), or only as "
                     "long as their keys are");
-  add_sampling(*command, arguments->options);
+  MusicOptions& options = arguments->options;
+  add_sampling(*command, options.sampling);
+  command->add_option("--seed", options.seed, "same seed, same music")->capture_default_str();
+  command
+      ->add_option("--n", options.pieces,
+                   "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
   add_precision(*command, arguments->precision);
   command->footer(
       "Models of performances continue any MIDI file. Models of chorales continue four voices on "
@@ -234,7 +334,8 @@ void add_continue(CLI::App& app) {
       "  heed continue --model runs/piano --motif theme.mid --seconds 60 --output piece.mid\n"
       "  heed continue --model runs/piano --motif theme.mid --output piece.mid --audio piece.wav "
       "--roll piece.svg --attention piece.html\n"
-      "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid");
+      "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid\n"
+      "  heed continue --model runs/jsb-harmonise --melody tune.mid --output chorale.mid");
   command->callback([arguments] { run(*arguments); });
 }
 

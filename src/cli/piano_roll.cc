@@ -116,7 +116,9 @@ class RollPicture {
   int x_of(double seconds) const {
     return kLeft + static_cast<int>(std::lround(seconds / seconds_ * kWidth));
   }
-  bool is_motif(const Note& note) const { return note.start < roll_.motif_end; }
+  bool is_motif(const Note& note) const {
+    return roll_.accompanied ? note.channel == 0 : note.start < roll_.motif_end;
+  }
 
   void draw_legend(Canvas& canvas) const {
     constexpr int kSwatch = 10;
@@ -134,11 +136,13 @@ class RollPicture {
                                      [&](const Note& note) { return is_motif(note); });
     if (motif > 0) {
       swatch(kMotifColour);
-      entry(fmt::format("motif: {} notes", motif));
+      entry(fmt::format("{}: {} notes", roll_.accompanied ? "melody" : "motif", motif));
     }
     swatch(kNewColour);
-    entry(fmt::format("{}: {} notes", motif > 0 ? "continuation" : "improvisation",
-                      std::ssize(roll_.notes) - motif));
+    const char* const made = roll_.accompanied ? "accompaniment"
+                             : motif > 0       ? "continuation"
+                                               : "improvisation";
+    entry(fmt::format("{}: {} notes", made, std::ssize(roll_.notes) - motif));
     canvas.text(x, y, "soft", {.quiet = true});
     x += text_width("soft") + 4;
     for (const int velocity : {1, 32, 64, 96, 127}) {

@@ -13,6 +13,8 @@ struct PianoRoll {
   std::string title;
   std::vector<Note> notes;
   double motif_end = 0.0;  // seconds; notes that start before it have another colour
+  // Instead of that: channel 0 is a melody that the others accompany.
+  bool accompanied = false;
 };
 
 // A note is one rectangle, or one in each row that it lasts into.

@@ -25,6 +25,15 @@ int64_t below(int64_t count, uint32_t bits) {
 
 }  // namespace
 
+Augmentation draw_augmentation(const RandomStream& random, int64_t transpose,
+                               const std::vector<double>& stretch) {
+  check(!stretch.empty(), "[music] data.stretch has no factors, expected at least one");
+  const int64_t semitones = below(2 * transpose + 1, random.bits(kTransposition)) - transpose;
+  const int64_t factor = below(std::ssize(stretch), random.bits(kStretch));
+  return {.semitones = static_cast<int>(semitones),
+          .stretch = stretch[static_cast<size_t>(factor)]};
+}
+
 MusicEpochs::MusicEpochs(std::vector<MusicPiece> pieces, Options options)
     : pieces_(std::move(pieces)), options_(std::move(options)) {
   check(!pieces_.empty(), "[music] there is no piece to learn from");
@@ -69,12 +78,8 @@ void MusicEpochs::plan(int64_t epoch) {
 }
 
 Augmentation MusicEpochs::augmentation(int64_t epoch, int64_t crop) const {
-  const RandomStream random = stream_for(options_.seed, "crop", epoch, crop);
-  const int64_t semitones =
-      below(2 * options_.transpose + 1, random.bits(kTransposition)) - options_.transpose;
-  const int64_t factor = below(std::ssize(options_.stretch), random.bits(kStretch));
-  return {.semitones = static_cast<int>(semitones),
-          .stretch = options_.stretch[static_cast<size_t>(factor)]};
+  return draw_augmentation(stream_for(options_.seed, "crop", epoch, crop), options_.transpose,
+                           options_.stretch);
 }
 
 // A window and the token behind it, from anywhere in the piece.

@@ -9,10 +9,15 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/random.h"
 #include "data/batches.h"
 #include "data/music_pieces.h"
 
 namespace heed {
+
+// Draws among transpositions of up to so many semitones either way and among factors.
+Augmentation draw_augmentation(const RandomStream& random, int64_t transpose,
+                               const std::vector<double>& stretch);
 
 // B rows, padded to T.
 struct MusicBatch {

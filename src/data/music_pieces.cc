@@ -70,24 +70,6 @@ std::string describe_skipped(const std::vector<std::string>& reasons) {
       fmt::join(reasons.begin(), reasons.begin() + static_cast<int64_t>(named), "\n  "), more);
 }
 
-Chorale moved(Chorale chorale, int semitones) {
-  int lowest = kPitches - 1;
-  int highest = 0;
-  for (const ChoraleStep& step : chorale) {
-    for (const int pitch : step) {
-      lowest = pitch == kSilence ? lowest : std::min(lowest, pitch);
-      highest = std::max(highest, pitch);
-    }
-  }
-  const int by = std::clamp(semitones, -lowest, kPitches - 1 - highest);
-  for (ChoraleStep& step : chorale) {
-    for (int& pitch : step) {
-      pitch += pitch == kSilence ? 0 : by;
-    }
-  }
-  return chorale;
-}
-
 }  // namespace
 
 MusicPieces read_midi_pieces(const std::vector<std::string>& paths) {
@@ -124,17 +106,24 @@ std::vector<MusicPiece> chorale_pieces(const std::vector<Chorale>& chorales, Mus
   return pieces;
 }
 
+MusicPiece augmented(const MusicPiece& piece, MusicForm form, const Augmentation& augmentation) {
+  MusicPiece changed{.name = piece.name, .notes = {}, .chorale = {}};
+  if (form == MusicForm::chorale) {
+    changed.chorale = transpose_chorale(piece.chorale, augmentation.semitones);
+  } else {
+    changed.notes = stretch(
+        augmentation.semitones == 0 ? piece.notes : transpose(piece.notes, augmentation.semitones),
+        augmentation.stretch);
+  }
+  return changed;
+}
+
 std::vector<int32_t> piece_tokens(const MusicPiece& piece, MusicForm form,
                                   const Augmentation& augmentation) {
-  std::vector<int32_t> symbols;
-  if (form == MusicForm::chorale) {
-    symbols = encode_chorale(moved(piece.chorale, augmentation.semitones));
-  } else {
-    symbols = encode_performance(stretch(
-        augmentation.semitones == 0 ? piece.notes : transpose(piece.notes, augmentation.semitones),
-        augmentation.stretch));
-  }
-  const std::vector<int32_t> inside = music_tokens(symbols);
+  const MusicPiece changed = augmented(piece, form, augmentation);
+  const std::vector<int32_t> inside =
+      music_tokens(form == MusicForm::chorale ? encode_chorale(changed.chorale)
+                                              : encode_performance(changed.notes));
   std::vector<int32_t> tokens{kMusicStart};
   tokens.insert(tokens.end(), inside.begin(), inside.end());
   tokens.push_back(kMusicEnd);

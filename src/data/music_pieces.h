@@ -37,8 +37,11 @@ struct Augmentation {
   double stretch = 1.0;  // above 1 is slower; chorales have no tempo
 };
 
-// The whole piece: START, its symbols, END. Notes of a performance that leave the piano are left
-// out; a chorale moves only as far as all its pitches stay within MIDI's.
+// The piece changed. Notes of a performance that leave the piano are left out; a chorale moves only
+// as far as all its pitches stay within MIDI's.
+MusicPiece augmented(const MusicPiece& piece, MusicForm form, const Augmentation& augmentation);
+
+// The whole piece, changed: START, its symbols, END.
 std::vector<int32_t> piece_tokens(const MusicPiece& piece, MusicForm form,
                                   const Augmentation& augmentation = {});
 

@@ -57,6 +57,23 @@ bool begins_note(MusicForm form, int32_t symbol, int32_t before) {
                                         : symbol != kChoraleSilence && symbol != before;
 }
 
+// The sixteenths that a note takes, at least one, of `step` seconds each.
+struct GridSpan {
+  size_t begin = 0;
+  size_t end = 0;
+};
+GridSpan grid_span(const Note& note, double step) {
+  check(note.start >= 0.0 && note.start <= note.end && note.end <= kLongestPiece,
+        "[continue] a note from {} to {} s, expected 0 to {}", note.start, note.end, kLongestPiece);
+  check(note.pitch >= 0 && note.pitch < kPitches, "[continue] pitch {}, expected 0 to {}",
+        note.pitch, kPitches - 1);
+  check(note.end / step <= kLongestGrid,
+        "[continue] the music lasts {:.0f} sixteenths, expected at most {:.0f}", note.end / step,
+        kLongestGrid);
+  const auto begin = static_cast<size_t>(std::llround(note.start / step));
+  return {begin, std::max(begin + 1, static_cast<size_t>(std::llround(note.end / step)))};
+}
+
 class Composition {
  public:
   Composition(const LoadedLanguageModel& model, std::span<const Note> motif,
@@ -78,7 +95,7 @@ class Composition {
     rows_.assign(static_cast<size_t>(options.pieces), Row{clock_, symbols, 0});
   }
 
-  std::vector<MusicPiece> run() {
+  std::vector<ContinuedPiece> run() {
     std::vector<GenerateRequest> requests;
     for (size_t i = 0; i < rows_.size(); ++i) {
       requests.push_back({prompt_, i});
@@ -91,7 +108,7 @@ class Composition {
                   .seed = options_.seed,
                   .forbidden = {special.pad, special.start, special.unk}},
                  {.token = [this](size_t row, int32_t id) { return add(rows_[row], id); }});
-    std::vector<MusicPiece> pieces;
+    std::vector<ContinuedPiece> pieces;
     for (size_t i = 0; i < rows_.size(); ++i) {
       pieces.push_back(finish(rows_[i], made[i]));
     }
@@ -134,8 +151,8 @@ class Composition {
     return std::min(1.0, std::max(tokens, options_.seconds > 0.0 ? seconds / options_.seconds : 0));
   }
 
-  MusicPiece finish(const Row& row, const Generated& made) const {
-    MusicPiece piece{
+  ContinuedPiece finish(const Row& row, const Generated& made) const {
+    ContinuedPiece piece{
         .notes = form_ == MusicForm::performance
                      ? decode_performance(row.symbols)
                      : chorale_notes(decode_chorale(row.symbols), options_.quarters_per_minute),
@@ -168,7 +185,7 @@ class Composition {
   MusicProgress told_;
 };
 
-void find_keys(const MusicPiece& piece, NoteTokens& found) {
+void find_keys(const ContinuedPiece& piece, NoteTokens& found) {
   std::map<std::pair<int64_t, int>, int64_t> begun;  // notes by step and pitch
   for (size_t i = 0; i < piece.notes.size(); ++i) {
     const Note& note = piece.notes[i];
@@ -199,7 +216,7 @@ void find_keys(const MusicPiece& piece, NoteTokens& found) {
   }
 }
 
-void find_voices(const MusicPiece& piece, NoteTokens& found) {
+void find_voices(const ContinuedPiece& piece, NoteTokens& found) {
   std::array<std::vector<size_t>, kVoices> of_voice;  // notes in order
   for (size_t i = 0; i < piece.notes.size(); ++i) {
     of_voice.at(static_cast<size_t>(piece.notes[i].channel)).push_back(i);
@@ -222,9 +239,9 @@ void find_voices(const MusicPiece& piece, NoteTokens& found) {
 
 }  // namespace
 
-std::vector<MusicPiece> continue_music(const LoadedLanguageModel& model,
-                                       std::span<const Note> motif, const MusicOptions& options,
-                                       const MusicCallback& progress) {
+std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
+                                           std::span<const Note> motif, const MusicOptions& options,
+                                           const MusicCallback& progress) {
   check(
       std::isfinite(options.seconds) && options.seconds >= 0.0 && options.seconds <= kLongestPiece,
       "[continue] {} seconds of music, expected 0 to {}", options.seconds, kLongestPiece);
@@ -240,16 +257,7 @@ Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute
     if (note.channel == kPercussion) {
       continue;
     }
-    check(note.start >= 0.0 && note.start <= note.end && note.end <= kLongestPiece,
-          "[continue] a note from {} to {} s, expected 0 to {}", note.start, note.end,
-          kLongestPiece);
-    check(note.pitch >= 0 && note.pitch < kPitches, "[continue] pitch {}, expected 0 to {}",
-          note.pitch, kPitches - 1);
-    check(note.end / step <= kLongestGrid,
-          "[continue] the motif lasts {:.0f} sixteenths, expected at most {:.0f}", note.end / step,
-          kLongestGrid);
-    const auto begin = static_cast<size_t>(std::llround(note.start / step));
-    const size_t end = std::max(begin + 1, static_cast<size_t>(std::llround(note.end / step)));
+    const auto [begin, end] = grid_span(note, step);
     sounding.resize(std::max(sounding.size(), end));
     for (size_t at = begin; at < end; ++at) {
       check(sounding[at].size() < kVoices,
@@ -266,6 +274,22 @@ Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute
     std::copy(pitches.begin(), pitches.end(), chorale.back().begin());
   }
   return chorale;
+}
+
+std::vector<int> quantise_melody(std::span<const Note> notes, double quarters_per_minute) {
+  const double step = sixteenth_seconds(quarters_per_minute);
+  std::vector<int> line;
+  for (const Note& note : notes) {
+    if (note.channel == kPercussion) {
+      continue;
+    }
+    const auto [begin, end] = grid_span(note, step);
+    line.resize(std::max(line.size(), end), kSilence);
+    for (size_t at = begin; at < end; ++at) {
+      line[at] = std::max(line[at], note.pitch);
+    }
+  }
+  return line;
 }
 
 double even_tempo(MidiPiece& piece) {
@@ -301,7 +325,7 @@ double even_tempo(MidiPiece& piece) {
   return even;
 }
 
-NoteTokens note_tokens(const MusicPiece& piece, MusicForm form) {
+NoteTokens note_tokens(const ContinuedPiece& piece, MusicForm form) {
   NoteTokens found{.note_of_token = std::vector<int64_t>(piece.tokens.size(), -1),
                    .token_of_note = std::vector<size_t>(piece.notes.size(), 0)};
   (form == MusicForm::performance ? find_keys : find_voices)(piece, found);

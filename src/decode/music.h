@@ -26,7 +26,7 @@ struct MusicOptions {
   double quarters_per_minute = 80.0;  // of a chorale, whose grid is sixteenths
 };
 
-struct MusicPiece {
+struct ContinuedPiece {
   std::vector<Note> notes;  // the motif's and the new ones, by start
   // Notes that start before it are the motif's, the others new. Where the motif's last note ends,
   // to 10 ms in a performance and to a sixteenth in a chorale.
@@ -52,13 +52,17 @@ using MusicCallback = std::function<void(const MusicProgress&)>;
 // An empty motif is an improvisation. Special tokens but END are never drawn. Notes of a
 // performance that still sound when the music ends, end then. In a chorale a voice that stays on
 // its pitch holds its note, also the motif's last.
-std::vector<MusicPiece> continue_music(const LoadedLanguageModel& model,
-                                       std::span<const Note> motif, const MusicOptions& options,
-                                       const MusicCallback& progress = {});
+std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
+                                           std::span<const Note> motif, const MusicOptions& options,
+                                           const MusicCallback& progress = {});
 
 // Four voices from soprano to bass by the order of the pitches that sound in each sixteenth;
 // percussion is left out. More than four at once are an Error.
 Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute);
+
+// The highest pitch in each sixteenth, or kSilence; percussion is left out. The notes should be of
+// one line (music/melody.h): every sixteenth of every note takes its time.
+std::vector<int> quantise_melody(std::span<const Note> notes, double quarters_per_minute);
 
 // The notes as they are if the whole piece is played at the tempo it begins with, which is
 // returned; without one it is MIDI's 120 quarters a minute.
@@ -71,6 +75,6 @@ struct NoteTokens {
   std::vector<int64_t> note_of_token;
   std::vector<size_t> token_of_note;  // that begins it: the key going down, its first sixteenth
 };
-NoteTokens note_tokens(const MusicPiece& piece, MusicForm form);
+NoteTokens note_tokens(const ContinuedPiece& piece, MusicForm form);
 
 }  // namespace heed

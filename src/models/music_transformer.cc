@@ -32,11 +32,22 @@ int64_t positions_kept(const MusicTransformerConfig& config) {
   return smaller > 0 ? smaller : std::max(config.window, config.memory);
 }
 
-// Of the vocabulary that has so many tokens.
+// Positions modulo `cycle`, i32 [B,T], where each row has a past of its own or none.
+Tensor phases(const Shape& shape, std::span<const int64_t> past, int64_t cycle) {
+  Tensor result = Tensor::empty(shape, DType::i32);
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const int64_t before = past.empty() ? 0 : past[static_cast<size_t>(i / shape[1])];
+    result.data<int32_t>()[i] = static_cast<int32_t>((before + i % shape[1]) % cycle);
+  }
+  return result;
+}
+
+// Of each token. A vocabulary may be larger than the form's: it is rounded up for the products.
 std::vector<int32_t> pitches_of(int64_t vocabulary) {
   for (const MusicForm form : {MusicForm::performance, MusicForm::chorale}) {
     std::vector<int32_t> pitches = music_pitches(form);
-    if (std::ssize(pitches) == vocabulary) {
+    if (std::ssize(pitches) <= vocabulary) {
+      pitches.resize(static_cast<size_t>(vocabulary), kNoPitch);
       return pitches;
     }
   }
@@ -54,6 +65,10 @@ MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig&
   check(config.relative_distance > 0 || config.positions != "none",
         "[music_transformer] positions is none and relative_distance 0: the model would not know "
         "the order of its tokens; set model.positions = \"sinusoidal\" or a relative_distance");
+  for (const int64_t cycle : config.cycles) {
+    cycles_.emplace_back(s / "cycles" / cycle, cycle, config.width,
+                         Init::normal(1.0F / std::sqrt(static_cast<float>(config.width))));
+  }
   build(s, {.name = "music_transformer",
             .layers =
                 std::vector<LayerConfig>(static_cast<size_t>(config.layers), layer_config(config)),
@@ -68,7 +83,11 @@ MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig&
 
 Tensor MusicTransformer::embed(const Tensor& tokens, std::span<const int64_t> past) const {
   const float scale = std::sqrt(static_cast<float>(config_.width));
-  return dropout(positions_(tokens_(tokens, scale), past), config_.dropout);  // [B,T,C]
+  Tensor x = positions_(tokens_(tokens, scale), past);  // [B,T,C]
+  for (size_t i = 0; i < cycles_.size(); ++i) {
+    x = add(x, cycles_[i](phases(tokens.shape(), past, config_.cycles[i]), scale));
+  }
+  return dropout(x, config_.dropout);  // [B,T,C]
 }
 
 Tensor MusicTransformer::project(const Tensor& x) const {

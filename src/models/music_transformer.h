@@ -23,6 +23,7 @@ struct MusicTransformerConfig {
   float hidden_dropout = 0.0F;
   std::string activation = "relu";
   std::string positions = "none";
+  std::vector<int64_t> cycles = {};
   int64_t relative_distance = 512;
   bool relative_per_head = true;
   int64_t pitch_distance = 0;
@@ -51,6 +52,10 @@ struct MusicTransformerConfig {
       {.choices = {"relu", "gelu", "gelu_tanh"}});
     v("positions", positions, "signals of where a token stands, added to it",
       {.choices = {"none", "sinusoidal"}});
+    v("cycles", cycles,
+      "learned signals of where a token stands in groups of so many, such as the voices of a "
+      "chorale (4), its beats (16) and bars (64); added to it",
+      {.least = 2, .most = 65536});
     v("relative_distance", relative_distance,
       "attention tells distances up to this far apart; 0: plain attention",
       {.least = 0, .most = 1 << 20});
@@ -82,6 +87,7 @@ class MusicTransformer : public CausalTransformer {
   MusicTransformerConfig config_;
   Embedding tokens_;
   Positions positions_;
+  std::vector<Embedding> cycles_;
   std::optional<Linear> output_;
   std::vector<int32_t> pitches_;  // of each token, if attention tells them
 };

@@ -34,17 +34,7 @@ class MusicTask : public Task {
   struct PieceBatch : TaskBatch {
     MusicBatch music;
   };
-  // The data's parts.
-  struct Split {
-    std::vector<MusicPiece> train;
-    std::vector<MusicPiece> valid;
-    std::vector<MusicPiece> test;
-  };
 
-  static Split compose_split();
-  Split read_chorale_split() const;
-  Split read_midi_split();
-  std::vector<MusicPiece> read_midi(const std::vector<std::string>& paths);
   Perplexity measure(const LanguageModel& model, const std::vector<MusicPiece>& pieces) const;
 
   Recipe recipe_;

@@ -152,13 +152,17 @@ void check_text(const Recipe& recipe, const std::string& where) {
         recipe.task);
 }
 
-void check_music(const DataConfig& data, const std::string& where) {
+void check_music(const Recipe& recipe, const std::string& where) {
+  const DataConfig& data = recipe.data;
+  const bool accompany = recipe.task == "accompany";
+  check(!accompany || data.builtin.empty(),
+        "[{}] the built-in pieces have one voice, so there is no accompaniment to learn: set "
+        "data.midi or data.chorales",
+        where);
   const int given = (data.midi.empty() ? 0 : 1) + (data.chorales.empty() ? 0 : 1) +
                     (data.builtin.empty() ? 0 : 1);
-  check(given == 1,
-        "[{}] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
-        "\"demo\"",
-        where);
+  check(given == 1, "[{}] task {} learns from exactly one of: data.midi, data.chorales{}", where,
+        recipe.task, accompany ? "" : ", or builtin = \"demo\"");
   check(data.form != "chorale" || !data.chorales.empty(),
         "[{}] data.form is chorale, which only data.chorales can have", where);
   check(data.chorales.empty() ||
@@ -170,7 +174,7 @@ void check_music(const DataConfig& data, const std::string& where) {
 }
 
 std::string default_kind(const std::string& task) {
-  return task == "translate"                         ? "transformer"
+  return task == "translate" || task == "accompany"  ? "transformer"
          : task == "language" || task == "summarise" ? "gpt2"
          : task == "music"                           ? "music_transformer"
                                                      : "bert";
@@ -189,8 +193,8 @@ void check_metric(const Recipe& recipe, const std::string& where) {
 void check_whole(const Recipe& recipe, const std::string& where) {
   if (recipe.task == "translate") {
     check_pairs(recipe.data, where);
-  } else if (recipe.task == "music") {
-    check_music(recipe.data, where);
+  } else if (recipe.task == "music" || recipe.task == "accompany") {
+    check_music(recipe, where);
   } else {
     check_text(recipe, where);
     check_metric(recipe, where);

@@ -58,7 +58,7 @@ struct DataConfig {
     v("table", table, "TSV files of labelled texts, for tasks classify and similarity");
     v("valid_table", valid_table, "held-out table for validation");
     v("test_table", test_table, "held-out table for the last score");
-    v("midi", midi, "MIDI files and folders of them, for task music");
+    v("midi", midi, "MIDI files and folders of them, for tasks music and accompany");
     v("valid_midi", valid_midi, "held-out MIDI files and folders for validation");
     v("test_midi", test_midi, "held-out MIDI files and folders for the last score");
     v("chorales", chorales, "JSON file of chorales with train, valid and test, instead of midi");
@@ -227,7 +227,7 @@ struct Recipe {
   void fields(Visitor& v) {
     v("task", task, "what is learned",
       {.choices = {"translate", "language", "masked", "classify", "similarity", "summarise",
-                   "music"}});
+                   "music", "accompany"}});
     v("data", data, "what is read");
     v("text", text, "the tokenizer");
     v("train", train, "the training");

@@ -1,5 +1,6 @@
 #include "train/task.h"
 
+#include "train/accompany_task.h"
 #include "train/classify_task.h"
 #include "train/language_task.h"
 #include "train/masked_task.h"
@@ -29,6 +30,9 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
   }
   if (recipe.task == "music") {
     return std::make_unique<MusicTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "accompany") {
+    return std::make_unique<AccompanyTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }

@@ -33,6 +33,18 @@ Batch to_tensors(const HostBatch& batch, int64_t copies) {
           .target_tokens = batch.target_tokens * copies};
 }
 
+double mean_loss(const Seq2SeqModel& model, const std::vector<HostBatch>& batches) {
+  double total = 0.0;
+  int64_t tokens = 0;
+  for (const HostBatch& host : batches) {
+    const Batch batch = to_tensors(host);
+    const Tensor mean = sequence_loss(model.logits(batch), batch.target, {});
+    total += static_cast<double>(mean.item()) * static_cast<double>(batch.target_tokens);
+    tokens += batch.target_tokens;
+  }
+  return total / static_cast<double>(std::max<int64_t>(tokens, 1));
+}
+
 ValidationSet::ValidationSet(const std::string& source, const std::string& target,
                              const Setting& setting)
     : setting_(setting), sources_(read_lines(source)), targets_(read_lines(target)) {
@@ -70,17 +82,7 @@ void ValidationSet::prepare() {
       source.special(), target.special());
 }
 
-double ValidationSet::loss(const Seq2SeqModel& model) const {
-  double total = 0.0;
-  int64_t tokens = 0;
-  for (const HostBatch& host : batches_) {
-    const Batch batch = to_tensors(host);
-    const Tensor mean = sequence_loss(model.logits(batch), batch.target, {});
-    total += static_cast<double>(mean.item()) * static_cast<double>(batch.target_tokens);
-    tokens += batch.target_tokens;
-  }
-  return total / static_cast<double>(std::max<int64_t>(tokens, 1));
-}
+double ValidationSet::loss(const Seq2SeqModel& model) const { return mean_loss(model, batches_); }
 
 std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
                                                   const ValidationOptions& options) const {

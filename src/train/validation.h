@@ -14,6 +14,9 @@ namespace heed {
 // Where a batch of the data pipeline meets the model. All rows come `copies` times.
 Batch to_tensors(const HostBatch& batch, int64_t copies = 1);
 
+// The mean cross-entropy of the targets that count, without smoothing.
+double mean_loss(const Seq2SeqModel& model, const std::vector<HostBatch>& batches);
+
 struct ValidationScore {
   double loss = 0.0;                      // mean cross-entropy of a target token, without smoothing
   double bleu = -1.0;                     // below 0: not computed

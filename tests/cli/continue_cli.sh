@@ -2,27 +2,8 @@
 # The program with models of music: continues motifs and improvises, with pictures and sound.
 # Usage: tests/cli/continue_cli.sh HEED MUSIC_FOLDER
 set -Eeuo pipefail
-heed=$(realpath "$1")
 music_folder=$(realpath "$2")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-
-failed=0
-fail() {
-  echo "failed: $*" >&2
-  failed=1
-}
-expect() { # what, expected, found
-  [ "$2" = "$3" ] || fail "$1: expected \"$2\", found \"$3\""
-}
-expect_error() { # text, command...
-  local text=$1 status=0
-  shift
-  "$@" > out.txt 2> err.txt || status=$?
-  [ $status -eq 1 ] || [ $status -eq 2 ] || fail "$*: status $status"
-  grep -qF -- "$text" err.txt || fail "$*: expected \"$text\", found \"$(cat err.txt)\""
-}
+. "$(dirname "$0")/support.sh"
 
 "$music_folder" piano performance
 "$music_folder" chorale chorale
@@ -37,6 +18,10 @@ grep -q '^a.mid: 3 notes of the motif, [0-9]* new ones in [0-9.]* s' said.txt ||
 cmp a.mid b.mid || fail "the same seed gave other music"
 "$heed" continue --model piano --motif motif.mid --tokens 100 --seed 4 --output b.mid > /dev/null
 ! cmp -s a.mid b.mid || fail "another seed gave the same music"
+
+# Only its beginning.
+"$heed" continue --model piano --motif motif.mid --motif-seconds 0.5 --tokens 50 --output b.mid > /dev/null
+[[ "$("$heed" music encode b.mid)" == "372 60 64 67 305 188 192 195 "* ]] || fail "the motif's beginning is another"
 
 # Several improvisations with pictures; the model's 128 tokens are not enough for them all.
 "$heed" continue --model piano --n 2 --tokens 150 --seed 3 --top-p 0.95 --output free.mid --roll free.svg \
@@ -71,12 +56,41 @@ fi
 printf '%s\n' "60 62 64 65 67 355 188" | "$heed" music decode - --output five.mid > /dev/null
 expect_error "more than 4 notes sound at" "$heed" continue --model chorale --motif five.mid --output x.mid
 expect_error "--seconds and --tokens exclude each other" "$heed" continue --model piano --seconds 1 --tokens 1 --output x.mid
+expect_error "--motif-seconds needs a --motif" "$heed" continue --model piano --motif-seconds 1 --output x.mid
 expect_error "--output is x.wav, expected a name that ends in .mid or .midi" "$heed" continue --model piano --output x.wav
 expect_error "--roll is x.gif, expected a name that ends in .svg or .png" "$heed" continue --model piano --output x.mid --roll x.gif
 expect_error "cannot open missing.mid" "$heed" continue --model piano --motif missing.mid --output x.mid
 expect_error "temperature is -1" "$heed" continue --model piano --temperature -1 --output x.mid
 printf '\n' | "$heed" music decode - --output empty.mid > /dev/null
 expect_error "empty.mid has no notes; leave --motif out" "$heed" continue --model piano --motif empty.mid --output x.mid
+
+# A melody and its accompaniment: in a chorale three voices as long as it, in a performance another track.
+"$music_folder" harmonise chorale accompany
+"$music_folder" duet performance accompany
+printf '%s\n' "372 72 305 200 74 305 202" | "$heed" music decode - --output tune.mid > /dev/null
+"$heed" continue --model harmonise --melody tune.mid --seed 3 --output h.mid --roll h.svg > said.txt 2> err.txt
+grep -q '^h.mid: 2 notes of the melody, [0-9]* of the accompaniment in 1.00 s' said.txt || fail "$(cat said.txt)"
+expect "nothing left out" "" "$(cat err.txt)"
+grep -q 'melody: 2 notes' h.svg || fail "h.svg has no melody"
+grep -q 'accompaniment: [0-9]* notes' h.svg || fail "h.svg has no accompaniment"
+"$heed" music info h.mid > info.txt
+grep -q 'tempo       120 quarters a minute' info.txt || fail "$(cat info.txt)"
+"$heed" continue --model harmonise --melody tune.mid --seed 3 --output i.mid > /dev/null
+cmp h.mid i.mid || fail "the same seed gave another accompaniment"
+"$heed" continue --model duet --melody tune.mid --n 2 --top-p 0.9 --output duet.mid > said.txt
+expect "files" "duet-1.mid duet-2.mid" "$(echo duet-*.mid)"
+grep -q '^duet-2.mid: 2 notes of the melody' said.txt || fail "$(cat said.txt)"
+"$heed" continue --model harmonise --melody five.mid --output h.mid > said.txt 2> err.txt
+grep -qF 'five.mid: 4 of 5 notes sound below a higher one and are left out' err.txt || fail "$(cat err.txt)"
+grep -q '^h.mid: 1 notes of the melody' said.txt || fail "$(cat said.txt)"
+expect_error "--motif and --melody exclude each other" "$heed" continue --model harmonise --motif tune.mid --melody tune.mid --output x.mid
+expect_error "leave --seconds and --tokens out" "$heed" continue --model harmonise --melody tune.mid --tokens 5 --output x.mid
+expect_error "--attention does not show accompaniments" "$heed" continue --model harmonise --melody tune.mid --attention x.html --output x.mid
+expect_error 'chorale is a gpt2: --melody needs an encoder-decoder that learned to accompany; train one with task = "accompany"' \
+  "$heed" continue --model chorale --melody tune.mid --output x.mid
+expect_error 'duet is a transformer: motifs are continued by a language model of music; train one with task = "music"' \
+  "$heed" continue --model duet --motif tune.mid --output x.mid
+expect_error "empty.mid has no notes, expected a melody" "$heed" continue --model harmonise --melody empty.mid --output x.mid
 [ ! -e x.mid ] || fail "a file was written in spite of an error"
 
 exit $failed

@@ -81,6 +81,21 @@ TEST(PianoRoll, ARectangleForEachNote) {
   EXPECT_GT(std::stoi(notes[2].colour.substr(3, 2), nullptr, 16), 0x5E);
 }
 
+TEST(PianoRoll, AMelodyIsToldByItsChannel) {
+  PianoRoll accompanied = roll();
+  accompanied.motif_end = 0.0;
+  accompanied.accompanied = true;
+  accompanied.notes[0].channel = 1;
+  const std::string svg = render_roll_svg(accompanied);
+  const std::vector<Rectangle> notes = notes_of(svg, 4);
+  ASSERT_EQ(notes.size(), 4U);
+  EXPECT_EQ(notes[0].colour, "#d55e00");
+  EXPECT_EQ(notes[1].colour, "#0072b2");
+  EXPECT_EQ(notes[3].colour, "#0072b2");
+  EXPECT_NE(svg.find("melody: 3 notes"), std::string::npos);
+  EXPECT_NE(svg.find("accompaniment: 1 notes"), std::string::npos);
+}
+
 TEST(PianoRoll, WellFormedWithNamesSecondsAndLegend) {
   const std::string svg = render_roll_svg(roll());
   EXPECT_EQ(count(svg, "<svg"), 1U);
@@ -159,8 +174,8 @@ TEST(PianoRoll, PitchNames) {
   EXPECT_EQ(pitch_name(127), "G9");
 }
 
-MusicPiece piece() {
-  MusicPiece made;
+ContinuedPiece piece() {
+  ContinuedPiece made;
   made.notes = roll().notes;
   made.motif_end = 2.0;
   made.tokens = {1, 64, 76, 64, 52};

@@ -30,7 +30,7 @@ Chorale cadence() {
           {67, 64, 60, 36}, {67, 64, 60, 36}, {67, 64, 60, 36}, {67, 64, 60, 36}};
 }
 
-std::vector<Note> old_notes(const MusicPiece& piece) {
+std::vector<Note> old_notes(const ContinuedPiece& piece) {
   std::vector<Note> old;
   std::copy_if(piece.notes.begin(), piece.notes.end(), std::back_inserter(old),
                [&](const Note& note) { return !piece.is_new(note); });
@@ -77,7 +77,7 @@ TEST(ContinueMusic, OnlySymbols) {
   const TinyMusicFolder folder;
   const auto pieces =
       continue_music(*folder.model, {}, {.max_tokens = 500, .pieces = 4, .seed = 2});
-  for (const MusicPiece& piece : pieces) {
+  for (const ContinuedPiece& piece : pieces) {
     ASSERT_FALSE(piece.tokens.empty());
     EXPECT_EQ(piece.tokens[0], 1);  // START
     for (size_t i = 1; i < piece.tokens.size(); ++i) {
@@ -101,7 +101,7 @@ TEST(ContinueMusic, EndsWhenTheSecondsAreReached) {
     const auto pieces = continue_music(
         *folder.model, motif(), {.seconds = seconds, .max_tokens = 5000, .pieces = 3, .seed = 4});
     int reached = 0;
-    for (const MusicPiece& piece : pieces) {
+    for (const ContinuedPiece& piece : pieces) {
       for (const Note& note : piece.notes) {
         EXPECT_LE(note.end, 2.72 + seconds + 1e-9);
         EXPECT_LT(note.start, note.end);
@@ -132,7 +132,7 @@ TEST(ContinueMusic, TellsHowFarItIs) {
   EXPECT_NEAR(told.back().share, static_cast<double>(made) / 120.0, 1e-9);
   EXPECT_NEAR(told.back().seconds, pieces[0].duration + pieces[1].duration, 1e-9);
   int64_t keys = 0;
-  for (const MusicPiece& piece : pieces) {
+  for (const ContinuedPiece& piece : pieces) {
     keys += std::count_if(piece.tokens.begin(), piece.tokens.end(),
                           [](int32_t token) { return token >= 4 && token < 4 + 128; });
   }
@@ -156,7 +156,7 @@ TEST(ContinueMusic, ChoralesAreContinuedInFourVoices) {
   const std::vector<Note> given = chorale_notes(cadence(), 100.0);
   const auto pieces = continue_music(
       *folder.model, given, {.seconds = 3.0, .max_tokens = 1000, .quarters_per_minute = 100.0});
-  const MusicPiece& piece = pieces[0];
+  const ContinuedPiece& piece = pieces[0];
   EXPECT_DOUBLE_EQ(piece.motif_end, 8 * 0.15);
   const std::vector<int32_t> symbols = music_symbols(piece.tokens);
   const Chorale made = decode_chorale(symbols);
@@ -196,7 +196,7 @@ TEST(QuantiseChorale, FourVoicesAtMost) {
             "[continue] 0 quarters a minute, expected a positive number");
   const std::vector<Note> endless{{.start = 0.0, .end = 80000.0, .pitch = 60}};
   EXPECT_EQ(error_of([&] { quantise_chorale(endless, 6e7); }),
-            "[continue] the motif lasts 320000000000 sixteenths, expected at most 1000000");
+            "[continue] the music lasts 320000000000 sixteenths, expected at most 1000000");
 }
 
 // 60 quarters a minute for 2 s, then 120: what lasts a second there is two quarters.
@@ -220,8 +220,8 @@ TEST(EvenTempo, NotesKeepTheirQuarters) {
   EXPECT_EQ(even_tempo(silent), 120.0);
 }
 
-MusicPiece piece_of(const std::vector<int32_t>& symbols) {
-  MusicPiece piece;
+ContinuedPiece piece_of(const std::vector<int32_t>& symbols) {
+  ContinuedPiece piece;
   piece.notes = decode_performance(symbols);
   piece.tokens = music_tokens(symbols);
   piece.tokens.insert(piece.tokens.begin(), 1);
@@ -230,7 +230,7 @@ MusicPiece piece_of(const std::vector<int32_t>& symbols) {
 
 TEST(NoteTokens, KeysAndVelocities) {
   // Velocity, C4, a shift, E4 without velocity, C4 again, a note of no length, and its ends.
-  const MusicPiece piece =
+  const ContinuedPiece piece =
       piece_of({kVelocity + 9, 60, kTimeShift + 9, 64, 60, 70, kNoteOff + 70, kTimeShift + 4,
                 kNoteOff + 60, kNoteOff + 64, kNoteOff + 64, kVelocity + 2});
   ASSERT_EQ(piece.notes.size(), 3U);  // C4, then C4 and E4 at 0.1 s
@@ -241,7 +241,7 @@ TEST(NoteTokens, KeysAndVelocities) {
 }
 
 TEST(NoteTokens, VoicesOfAChorale) {
-  MusicPiece piece;
+  ContinuedPiece piece;
   const std::vector<int32_t> symbols{67, 64, 60, 48, 67, 65, 128, 48, 69, 65, 60};
   piece.notes = chorale_notes(decode_chorale(symbols), 60.0);
   piece.tokens = music_tokens(symbols);

@@ -23,10 +23,11 @@ struct Variant {
   int64_t memory = 0;
   bool tied = true;
   int64_t pitch_distance = 0;
+  std::vector<int64_t> cycles = {};
 
   MusicTransformerConfig config() const {
     MusicTransformerConfig config;
-    config.vocabulary = pitch_distance > 0 ? 133 : 37;  // the chorales', whose tokens have pitches
+    config.vocabulary = pitch_distance > 0 ? 144 : 37;  // the chorales', whose tokens have pitches
     config.width = 32;
     config.heads = 4;
     config.layers = 2;
@@ -39,6 +40,7 @@ struct Variant {
     config.memory = memory;
     config.tied_output = tied;
     config.pitch_distance = pitch_distance;
+    config.cycles = cycles;
     return config;
   }
   // The model in which training sees what decoding does in this one.
@@ -88,8 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
         Variant{.name = "pitch", .pitch_distance = 12},
         Variant{.name = "pitch_i8", .dtype = DType::i8, .pitch_distance = 3},
         Variant{.name = "pitch_memory", .dtype = DType::bf16, .memory = 5, .pitch_distance = 40},
-        Variant{.name = "window", .window = 5}, Variant{.name = "memory", .memory = 4},
-        Variant{.name = "memory_of_one", .memory = 1},
+        Variant{.name = "cycles", .cycles = {4, 7}}, Variant{.name = "window", .window = 5},
+        Variant{.name = "memory", .memory = 4}, Variant{.name = "memory_of_one", .memory = 1},
         Variant{.name = "memory_bf16", .dtype = DType::bf16, .memory = 5},
         Variant{.name = "memory_plain", .positions = "sinusoidal", .distance = 0, .memory = 3},
         Variant{.name = "memory_and_window", .window = 3, .memory = 6}),
@@ -214,6 +216,9 @@ TEST(MusicTransformer, ConfigErrors) {
   EXPECT_EQ(error_with({{"positions", "learned"}}),
             "[test] model.positions is \"learned\", expected one of: none, sinusoidal");
   EXPECT_EQ(error_with({{"memory", -1}}), "[test] model.memory is -1, expected at least 0");
+  EXPECT_EQ(error_with({{"vocabulary", 100}, {"pitch_distance", 12}}),
+            "[music_transformer] pitch_distance is for tokens of music; a vocabulary of 100 is "
+            "none");
   EXPECT_NE(error_with({{"relativ_distance", 1}}).find("relative_distance"), std::string::npos);
 }
 

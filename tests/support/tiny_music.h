@@ -1,4 +1,5 @@
-// A folder with a small GPT-2 of music whose values are drawn by chance.
+// Folders with small models of music whose values are drawn by chance: a GPT-2, or an
+// encoder-decoder for melodies.
 #pragma once
 
 #include <memory>
@@ -19,6 +20,13 @@ inline void write_music_folder(const std::filesystem::path& path, MusicForm form
   const auto model = make_model(store.root(), config.model);
   store.allocate(DType::f32, seed, ParameterStore::Use::batch_invariant);
   save_folder(path, config, {tokenizer, tokenizer}, store);
+}
+
+inline Json tiny_accompanist(const Json& more = Json::object()) {
+  Json fields{{"kind", "transformer"}, {"width", 32},         {"heads", 2},
+              {"hidden", 48},          {"encoder_layers", 1}, {"decoder_layers", 2}};
+  fields.update(more);
+  return fields;
 }
 
 struct TinyMusicFolder {

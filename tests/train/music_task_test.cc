@@ -69,7 +69,8 @@ TEST(MusicTask, LearnsTunesByHeart) {
     const auto loaded = load_as<LanguageModel>(run, DType::f32);
     EXPECT_EQ(music_form(*loaded->tokenizers.target), MusicForm::performance);
     // Goes on far past the windows it learned from.
-    const std::vector<GenerateRequest> requests{{.prompt = {kMusicStart}}};
+    const std::vector<GenerateRequest> requests{
+        {.prompt = {loaded->tokenizers.target->special().start}}};
     const std::vector<Generated> said =
         generate(*loaded, requests, {.max_tokens = 100, .ignore_end = true});
     EXPECT_EQ(said.front().ids.size(), 100U);
