@@ -63,5 +63,9 @@ void add_music(CLI::App& app);
 void add_continue(CLI::App& app);
 void add_model_commands(CLI::App& app);
 void add_music_motif(CLI::App& music);  // of `heed music`
+void add_image(CLI::App& app);
+void add_image_filters(CLI::App& image);  // of `heed image`: denoise, texture
+void add_image_models(CLI::App& image);   // of `heed image`: sample, complete, upscale
+void add_image_files(CLI::App& image);    // of `heed image`: draw, unpack
 
 }  // namespace heed::cli

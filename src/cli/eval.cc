@@ -1,7 +1,8 @@
-// `heed eval`: how well a language model foresees a text.
+// `heed eval`: how well a language model foresees a text, or a model of images their samples.
 #include <fmt/core.h>
 
 #include <cmath>
+#include <numbers>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -9,6 +10,7 @@
 #include "decode/perplexity.h"
 #include "models/folder.h"
 #include "text/unicode.h"
+#include "train/image_task.h"
 
 namespace heed::cli {
 namespace {
@@ -19,6 +21,7 @@ struct EvalArguments {
   std::optional<DType> precision;
   bool line_end = false;
   PerplexityOptions options;
+  ImageDataConfig image;
 };
 
 struct TextSize {
@@ -42,7 +45,36 @@ TextSize size_of(const std::vector<std::string>& files) {
   return size;
 }
 
+// The mean over images, and over dimensions, which are samples.
+void eval_images(const ImageModel& model, const EvalArguments& arguments) {
+  const ImageLayout& layout = model.layout();
+  ImageDataConfig data = arguments.image;
+  data.test = arguments.files;
+  data.rows = layout.rows;
+  data.columns = layout.columns;
+  data.grey = layout.channels == 1;
+  data.levels = data.binarise == "no" ? layout.levels : 256;
+  const ImageSet set = read_images(data).test;
+  check(
+      set.levels == layout.levels && set.channels == layout.channels,
+      "[eval] the images have {} channels of {} levels, the model {} of {}; is --binarise missing?",
+      set.channels, set.levels, layout.channels, layout.levels);
+  const int64_t factor = model.source().rows > 0 ? layout.rows / model.source().rows : 0;
+  const int64_t batch = std::max<int64_t>(1, arguments.options.batch_tokens / layout.samples());
+  const double nats = image_nats(model, set, batch, factor);
+  const auto images = static_cast<double>(set.count());
+  fmt::print("images {}, {} x {} x {}, levels {}\n", set.count(), layout.rows, layout.columns,
+             layout.channels, layout.levels);
+  fmt::print("{:.3f} nats an image, {:.4f} bits a dimension\n", nats / images,
+             nats / images / static_cast<double>(layout.samples()) / std::numbers::ln2);
+}
+
 void eval(const EvalArguments& arguments) {
+  if (LoadedFolder loaded; load_config(arguments.model).model.contains("rows")) {
+    load_folder(arguments.model, arguments.precision, loaded);
+    eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments);
+    return;
+  }
   for (const std::string& file : arguments.files) {
     check(file != "-", "[eval] the text is read twice, so it must be a file, not standard input");
   }
@@ -67,8 +99,11 @@ void eval(const EvalArguments& arguments) {
 void add_eval(CLI::App& app) {
   auto arguments = std::make_shared<EvalArguments>();
   CLI::App* command =
-      app.add_subcommand("eval", "Measure a language model: loss, perplexity, bits per character");
-  command->add_option("FILES", arguments->files, "text, plain or gzip")->required();
+      app.add_subcommand("eval", "Measure a model of text or of images: loss, perplexity, bits");
+  command
+      ->add_option("FILES", arguments->files,
+                   "text, plain or gzip; or MNIST's or CIFAR's files, or a folder of PNG files")
+      ->required();
   command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
   command
       ->add_option("--length", arguments->options.length,
@@ -83,13 +118,20 @@ void add_eval(CLI::App& app) {
       ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
       ->check(CLI::Range(1, 1 << 24))
       ->capture_default_str();
+  command->add_option("--labels", arguments->image.test_labels, "MNIST's file of labels");
+  command
+      ->add_option("--binarise", arguments->image.binarise,
+                   "images: samples become 0 or 1, by a threshold or drawn once and for all")
+      ->check(CLI::IsMember({"no", "threshold", "sample"}))
+      ->capture_default_str();
   add_precision(*command, arguments->precision);
   command->add_flag("--line-end", arguments->line_end,
                     "an END token behind every line instead of a line end");
   command->footer(
       "Examples:\n"
       "  heed eval --model gpt2 --stride 512 wiki.test.raw\n"
-      "  heed eval --model runs/ptb --line-end ptb.test.txt.gz");
+      "  heed eval --model runs/ptb --line-end ptb.test.txt.gz\n"
+      "  heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz");
   command->callback([arguments] { eval(*arguments); });
 }
 

@@ -181,6 +181,9 @@ void save_tokenizers(const fs::path& folder, const Tokenizers& tokenizers) {
   const auto save = [&](const std::string& prefix, const Tokenizer& tokenizer) {
     write_file(folder / (prefix + std::string(tokenizer.file_name())), tokenizer.serialize());
   };
+  if (tokenizers.source == nullptr) {
+    return;
+  }
   if (tokenizers.joint()) {
     save("", *tokenizers.source);
   } else {
@@ -299,14 +302,11 @@ std::vector<int32_t> LoadedFolder::encode_source(std::string_view text) const {
   return ids;
 }
 
-void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFolder& loaded) {
-  check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
-  loaded.config = load_config(folder);
-  loaded.tokenizers = load_tokenizers(folder);
-  check(has_tensors(folder),
-        "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
+namespace {
+
+// The model knows every token.
+void check_tokenizers(const fs::path& folder, const LoadedFolder& loaded) {
   const Json& model = loaded.config.model;
-  loaded.any = make_model(loaded.store.root(), model);
   const auto check_size = [&](const char* side, const Tokenizer& tokenizer, int64_t vocabulary) {
     check(tokenizer.size() <= vocabulary,
           "[model folder] {}: the {} tokenizer has {} pieces, the model a vocabulary of {}",
@@ -316,6 +316,21 @@ void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFol
   const auto source = model.value("source_vocabulary", int64_t{0});  // 0: joint
   check_size("target", *loaded.tokenizers.target, target);
   check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
+}
+
+}  // namespace
+
+void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFolder& loaded) {
+  check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
+  loaded.config = load_config(folder);
+  check(has_tensors(folder),
+        "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
+  const Json& model = loaded.config.model;
+  loaded.any = make_model(loaded.store.root(), model);
+  if (model.contains("vocabulary")) {
+    loaded.tokenizers = load_tokenizers(folder);
+    check_tokenizers(folder, loaded);
+  }
   StoredParameters stored(folder, loaded.store, model.value("kind", ""));
   loaded.store.allocate(
       compute.value_or(stored.int8() ? DType::i8 : DType::f32),

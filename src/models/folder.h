@@ -22,7 +22,7 @@
 namespace heed {
 
 struct Tokenizers {
-  std::shared_ptr<const Tokenizer> source;
+  std::shared_ptr<const Tokenizer> source;  // null, as the target, of models that read no text
   std::shared_ptr<const Tokenizer> target;  // the same object if joint
 
   bool joint() const { return source == target; }

@@ -7,7 +7,9 @@
 #include "models/bert.h"
 #include "models/conv.h"
 #include "models/gpt.h"
+#include "models/image_transformer.h"
 #include "models/music_transformer.h"
+#include "models/pixel_cnn.h"
 #include "models/rnn.h"
 #include "models/rnn_encoder.h"
 #include "models/rnn_language.h"
@@ -127,6 +129,9 @@ const std::vector<Kind>& kinds() {
           "music_transformer", {{"small", music(256, 4, 4)}, {"base", music(384, 8, 6)}}),
       kind<RnnLanguage, RnnLanguageConfig>(
           "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
+      kind<ImageTransformer, ImageTransformerConfig>("image_transformer",
+                                                     {{"small", ImageTransformerConfig{}}}),
+      kind<PixelCnn, PixelCnnConfig>("pixel_cnn", {{"small", PixelCnnConfig{}}}),
   };
   return all;
 }

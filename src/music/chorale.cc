@@ -1,15 +1,13 @@
 #include "music/chorale.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
 
 #include "base/error.h"
+#include "base/gzip.h"
 
 namespace heed {
 namespace {
@@ -19,33 +17,6 @@ using Json = nlohmann::json;
 constexpr size_t kLargestFile = size_t{64} << 20;  // unpacked; the published ones have 2 MB
 constexpr int kChoraleVelocity = 80;               // the grid has none
 constexpr double kStepsPerQuarter = 4.0;
-
-struct CloseGzip {
-  void operator()(gzFile_s* file) const { ::gzclose_r(file); }
-};
-
-// zlib passes what is not gzip through as it is.
-std::string read_unpacked(const std::filesystem::path& path) {
-  std::error_code unknown;  // opening tells what is wrong then
-  check(!std::filesystem::is_directory(path, unknown), "[chorale] {} is a folder, expected a file",
-        path.string());
-  const std::unique_ptr<gzFile_s, CloseGzip> file(::gzopen(path.c_str(), "rb"));
-  check(file != nullptr, "[chorale] cannot open {}", path.string());
-  std::string text;
-  std::vector<char> buffer(size_t{64} << 10);
-  int bytes = 0;
-  while ((bytes = ::gzread(file.get(), buffer.data(), static_cast<unsigned>(buffer.size()))) > 0) {
-    text.append(buffer.data(), static_cast<size_t>(bytes));
-    check(text.size() <= kLargestFile, "[chorale] {} holds more than {} bytes", path.string(),
-          kLargestFile);
-  }
-  // A file that is cut off reads as if it ended; only gzerror() tells.
-  int code = Z_OK;
-  ::gzerror(file.get(), &code);
-  check(code == Z_OK || code == Z_STREAM_END,
-        "[chorale] {} cannot be read, or its gzip data is damaged or cut off", path.string());
-  return text;
-}
 
 int parse_pitch(const Json& json) {
   check(json.is_number(), "{} instead of a pitch", json.type_name());
@@ -90,7 +61,7 @@ std::vector<Chorale> parse_split(const Json& json, std::string_view name, const 
 }  // namespace
 
 ChoraleSplits read_chorales(const std::filesystem::path& path) {
-  return parse_chorales(read_unpacked(path), path.string());
+  return parse_chorales(read_unpacked(path, kLargestFile), path.string());
 }
 
 ChoraleSplits parse_chorales(std::string_view text, std::string_view name) {

@@ -141,7 +141,8 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   for (size_t i = 0; i < sums.size(); ++i) {
     values[i] = static_cast<float>(sums[i] / static_cast<double>(folders.size()));
   }
-  save_folder(output, config, load_tokenizers(folders.front()), store);
+  const bool text = config.model.contains("vocabulary");
+  save_folder(output, config, text ? load_tokenizers(folders.front()) : Tokenizers(), store);
 }
 
 }  // namespace heed

@@ -115,7 +115,8 @@ void expand_paths(Recipe& recipe, const fs::path& base) {
   DataConfig& data = recipe.data;
   for (std::vector<std::string>* list :
        {&data.source, &data.target, &data.tsv, &data.text, &data.table, &data.midi,
-        &data.valid_midi, &data.test_midi}) {
+        &data.valid_midi, &data.test_midi, &recipe.image.train, &recipe.image.valid,
+        &recipe.image.test}) {
     for (std::string& path : *list) {
       path = expand(path, base);
     }
@@ -123,6 +124,7 @@ void expand_paths(Recipe& recipe, const fs::path& base) {
   for (std::string* path :
        {&data.valid_source, &data.valid_target, &data.test_source, &data.test_target,
         &data.valid_text, &data.test_text, &data.valid_table, &data.test_table, &data.chorales,
+        &recipe.image.train_labels, &recipe.image.valid_labels, &recipe.image.test_labels,
         &recipe.text.folder, &recipe.train.from}) {
     *path = expand(*path, base);
   }
@@ -173,10 +175,22 @@ void check_music(const Recipe& recipe, const std::string& where) {
   check(!data.stretch.empty(), "[{}] data.stretch has no factor, expected at least one", where);
 }
 
+void check_image(const Recipe& recipe, const std::string& where) {
+  const ImageDataConfig& image = recipe.image;
+  check(image.drawn.empty() != image.train.empty(),
+        "[{}] task image learns from exactly one of: image.train, or image.drawn", where);
+  check(image.binarise == "no" || image.levels == 256,
+        "[{}] image.levels is {}, but image.binarise makes two: leave one of them out", where,
+        image.levels);
+  check(image.valid.empty() || image.held_out == 0,
+        "[{}] image.valid and image.held_out exclude each other", where);
+}
+
 std::string default_kind(const std::string& task) {
   return task == "translate" || task == "accompany"  ? "transformer"
          : task == "language" || task == "summarise" ? "gpt2"
          : task == "music"                           ? "music_transformer"
+         : task == "image"                           ? "image_transformer"
                                                      : "bert";
 }
 
@@ -195,6 +209,8 @@ void check_whole(const Recipe& recipe, const std::string& where) {
     check_pairs(recipe.data, where);
   } else if (recipe.task == "music" || recipe.task == "accompany") {
     check_music(recipe, where);
+  } else if (recipe.task == "image") {
+    check_image(recipe, where);
   } else {
     check_text(recipe, where);
     check_metric(recipe, where);

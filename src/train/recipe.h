@@ -11,6 +11,7 @@
 
 #include "base/config.h"
 #include "text/tokenizer.h"
+#include "train/image_data.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -214,6 +215,7 @@ struct Recipe {
   std::string task = "translate";
   Json model = Json::object();  // resolved: see models/registry.h
   DataConfig data;
+  ImageDataConfig image;
   TextConfig text;
   StepConfig train;
   OptimizerConfig optimizer;
@@ -227,8 +229,9 @@ struct Recipe {
   void fields(Visitor& v) {
     v("task", task, "what is learned",
       {.choices = {"translate", "language", "masked", "classify", "similarity", "summarise",
-                   "music", "accompany"}});
+                   "music", "accompany", "image"}});
     v("data", data, "what is read");
+    v("image", image, "which images are read, for task image");
     v("text", text, "the tokenizer");
     v("train", train, "the training");
     v("optimizer", optimizer, "how weights change");

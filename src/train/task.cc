@@ -2,6 +2,7 @@
 
 #include "train/accompany_task.h"
 #include "train/classify_task.h"
+#include "train/image_task.h"
 #include "train/language_task.h"
 #include "train/masked_task.h"
 #include "train/music_task.h"
@@ -33,6 +34,9 @@ std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::pat
   }
   if (recipe.task == "accompany") {
     return std::make_unique<AccompanyTask>(recipe, folder, scope);
+  }
+  if (recipe.task == "image") {
+    return std::make_unique<ImageTask>(recipe, folder, scope);
   }
   return std::make_unique<TranslateTask>(recipe, folder, scope);
 }

@@ -125,9 +125,9 @@ TEST(Chorale, DamagedFiles) {
   std::filesystem::resize_file(packed, std::filesystem::file_size(packed) - 9);
   EXPECT_EQ(
       error_of([&] { read_chorales(packed); }),
-      "[chorale] " + packed.string() + " cannot be read, or its gzip data is damaged or cut off");
+      "[gzip] " + packed.string() + " cannot be read, or its gzip data is damaged or cut off");
   EXPECT_EQ(error_of([] { read_chorales("/nowhere/at.all"); }),
-            "[chorale] cannot open /nowhere/at.all");
+            "[gzip] cannot open /nowhere/at.all: No such file or directory");
 }
 
 }  // namespace
