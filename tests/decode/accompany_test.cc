@@ -177,8 +177,10 @@ TEST(Accompany, Errors) {
   EXPECT_EQ(error_of([&] { accompany_melody(*model, {}, {}); }),
             "[accompany] the melody has no notes, expected some");
   const std::vector<Note> hours{note(0.0, 7200.0, 60)};
-  EXPECT_EQ(error_of([&] { accompany_melody(*model, hours, {.quarters_per_minute = 120.0}); }),
-            "[accompany] the melody has 172800 tokens, expected at most 16384: take a part of it");
+  EXPECT_EQ(
+      error_of([&] { accompany_melody(*model, hours, {.quarters_per_minute = 120.0}); }),
+      "[continue] the file has 172800 tokens, expected at most 32768: take its beginning with "
+      "--motif-seconds");
   const auto bounded = tiny_accompanist(folder / "b", MusicForm::chorale,
                                         {{"positions", "learned"}, {"longest", 12}});
   const std::vector<Note> short_one{note(0.0, 0.5, 60)};
