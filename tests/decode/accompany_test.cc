@@ -187,7 +187,8 @@ TEST(Accompany, Errors) {
   const std::vector<Note> shorter{note(0.0, 0.375, 60)};
   EXPECT_EQ(
       error_of([&] { accompany_melody(*bounded, short_one, {.quarters_per_minute = 120.0}); }),
-      "[accompany] the melody has 12 tokens, expected at most 11 of this model");
+      "[accompany] the melody has 12 tokens, this model reads 11 at most: take its beginning with "
+      "--motif-seconds");
   EXPECT_DOUBLE_EQ(accompany_melody(*bounded, shorter, {.quarters_per_minute = 120.0})[0].duration,
                    0.375);
 }
