@@ -52,8 +52,8 @@ void check_extension(const std::string& option, const std::string& file,
 void check_arguments(const ContinueArguments& arguments) {
   check(!arguments.seconds || !arguments.tokens,
         "[continue] --seconds and --tokens exclude each other");
-  check(!arguments.motif_seconds || !arguments.motif.empty(),
-        "[continue] --motif-seconds needs a --motif");
+  check(!arguments.motif_seconds || !arguments.motif.empty() || !arguments.melody.empty(),
+        "[continue] --motif-seconds needs a --motif or a --melody");
   if (!arguments.melody.empty()) {
     check(arguments.motif.empty(), "[continue] --motif and --melody exclude each other");
     check(!arguments.seconds && !arguments.tokens,
@@ -101,12 +101,26 @@ class ContinueProgress {
   Clock::time_point shown_ = begin_;
 };
 
-// Of notes sorted by start, what sounds in the first so many seconds.
-void keep_beginning(std::vector<Note>& notes, double seconds) {
-  std::erase_if(notes, [&](const Note& note) { return note.start >= seconds; });
-  for (Note& note : notes) {
-    note.end = std::min(note.end, seconds);
+// The file without percussion, which no model knows; of it, if asked for, only the beginning.
+MidiPiece read_notes(const ContinueArguments& arguments, bool pedal) {
+  const bool motif = !arguments.motif.empty();
+  const std::string& file = motif ? arguments.motif : arguments.melody;
+  MidiPiece piece = read_midi(file);
+  if (pedal) {
+    apply_pedal(piece);
   }
+  std::erase_if(piece.notes, [](const Note& note) { return note.channel == kPercussion; });
+  check(!piece.notes.empty(), "[continue] {} has no notes{}", file,
+        motif ? "; leave --motif out to let the model begin" : ", expected a melody");
+  if (const std::optional<double> seconds = arguments.motif_seconds) {
+    std::erase_if(piece.notes, [&](const Note& note) { return note.start >= *seconds; });
+    for (Note& note : piece.notes) {
+      note.end = std::min(note.end, *seconds);
+    }
+    check(!piece.notes.empty(), "[continue] no note of {} begins in the first {} seconds", file,
+          *seconds);
+  }
+  return piece;
 }
 
 // The motif's notes, as the model's form wants them; sets the tempo of a chorale.
@@ -115,32 +129,28 @@ std::vector<Note> read_motif(const ContinueArguments& arguments, MusicForm form,
   if (arguments.motif.empty()) {
     return {};
   }
-  MidiPiece piece = read_midi(arguments.motif);
-  check(!piece.notes.empty(),
-        "[continue] {} has no notes; leave --motif out to let the model begin", arguments.motif);
-  if (form == MusicForm::chorale) {
+  const bool chorale = form == MusicForm::chorale;
+  MidiPiece piece = read_notes(arguments, !chorale && arguments.pedal);
+  if (chorale) {
     options.quarters_per_minute = even_tempo(piece);
-  } else if (arguments.pedal) {
-    apply_pedal(piece);
-  }
-  if (arguments.motif_seconds) {
-    keep_beginning(piece.notes, *arguments.motif_seconds);
-    check(!piece.notes.empty(), "[continue] no note of {} begins in the first {} seconds",
-          arguments.motif, *arguments.motif_seconds);
   }
   return std::move(piece.notes);
+}
+
+// Why a piece ends where it does, if it was not as long as wanted.
+const char* end_of(GenerateEnd end) {
+  return end == GenerateEnd::end_token ? ", where the model ended it"
+         : end == GenerateEnd::length  ? ", where its tokens were used up"
+                                       : "";
 }
 
 void report(const std::string& file, const ContinuedPiece& piece, int64_t context) {
   const auto made = std::count_if(piece.notes.begin(), piece.notes.end(),
                                   [&](const Note& note) { return piece.is_new(note); });
-  const char* end = piece.end == GenerateEnd::end_token ? ", where the model ended it"
-                    : piece.end == GenerateEnd::length  ? ", where its tokens were used up"
-                                                        : "";
   const auto motif = std::ssize(piece.notes) - made;
   fmt::print("{}: {}{} new ones in {:.2f} s{}\n", file,
              motif > 0 ? fmt::format("{} notes of the motif, ", motif) : "", made,
-             piece.duration - piece.motif_end, end);
+             piece.duration - piece.motif_end, end_of(piece.end));
   if (piece.forgotten > 0) {
     fmt::print(stderr,
                "heed: {}: the model looks at {} tokens at most; the first {} were dropped on the "
@@ -168,6 +178,11 @@ void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& a
   }
   if (!arguments.attention.empty()) {
     const NoteAttention attention = attention_of_notes(model, piece);
+    if (attention.queries.empty()) {
+      fmt::print(stderr, "heed: {} is not written: there is no new note to look at\n",
+                 path_of(arguments.attention).string());
+      return;
+    }
     if (attention.first_token > 0) {
       fmt::print(stderr, "heed: {}: the attention of the last {} of {} tokens\n",
                  path_of(arguments.attention).string(), piece.tokens.size() - attention.first_token,
@@ -192,12 +207,11 @@ std::unique_ptr<Loaded<Interface>> load_player(const ContinueArguments& argument
 // The melody's notes; sets the tempo of a chorale.
 std::vector<Note> read_melody(const ContinueArguments& arguments, MusicForm form,
                               MusicOptions& options) {
-  MidiPiece piece = read_midi(arguments.melody);
+  MidiPiece piece = read_notes(arguments, false);
   if (form == MusicForm::chorale) {
     options.quarters_per_minute = even_tempo(piece);
   }
   MelodySplit split = split_melody(piece.notes);
-  check(!split.melody.empty(), "[continue] {} has no notes, expected a melody", arguments.melody);
   if (!split.accompaniment.empty()) {
     fmt::print(stderr,
                "heed: {}: {} of {} notes sound below a higher one and are left out: the melody is "
@@ -232,9 +246,10 @@ void accompany(const ContinueArguments& arguments) {
     const auto given = std::count_if(piece.notes.begin(), piece.notes.end(), [](const Note& note) {
       return note.channel == kMelodyChannel;
     });
-    fmt::print("{}: {} notes of the melody, {} of the accompaniment in {:.2f} s\n",
+    // A chorale has exactly the tokens that its melody needs.
+    fmt::print("{}: {} notes of the melody, {} of the accompaniment in {:.2f} s{}\n",
                path_of(arguments.output).string(), given, std::ssize(piece.notes) - given,
-               piece.duration);
+               piece.duration, form == MusicForm::chorale ? "" : end_of(piece.end));
     if (!arguments.audio.empty()) {
       write_wav(path_of(arguments.audio), piece.notes);
     }
@@ -266,10 +281,8 @@ void run(const ContinueArguments& arguments) {
   if (arguments.tokens) {
     options.max_tokens = *arguments.tokens;
   } else {
-    // No music is that dense: a model that never moves the clock ends too.
-    constexpr double kMostTokensPerSecond = 400.0;
     options.seconds = arguments.seconds.value_or(kDefaultSeconds);
-    options.max_tokens = 1000 + static_cast<int64_t>(options.seconds * kMostTokensPerSecond);
+    options.max_tokens = most_tokens(options.seconds);
   }
   ContinueProgress progress;
   const auto pieces = continue_music(*model, motif, options, std::ref(progress));
@@ -298,7 +311,7 @@ void add_continue(CLI::App& app) {
                       "MIDI file to go on from (default: none, the model improvises)");
   command
       ->add_option("--motif-seconds", arguments->motif_seconds,
-                   "only the first so many seconds of the motif (default: all)")
+                   "only the first so many seconds of the motif or melody (default: all)")
       ->check(CLI::PositiveNumber);
   command->add_option("--melody", arguments->melody,
                       "MIDI file to accompany instead, by a model that learned it");

@@ -190,7 +190,8 @@ void add_music(CLI::App& app) {
   music->require_subcommand(1);
   music->footer(
       "Examples:\n  heed music info sonata.mid\n  heed music encode sonata.mid > sonata.txt\n"
-      "  heed music decode sonata.txt --output copy.mid");
+      "  heed music decode sonata.txt --output copy.mid\n"
+      "  heed music motif relative=runs/music-demo plain=runs/music-demo-plain");
   add_encode(*music);
   add_decode(*music);
   add_info(*music);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "cli/canvas.h"
 #include "cli/label.h"
+#include "decode/accompany.h"
 
 namespace heed::cli {
 namespace {
@@ -117,7 +118,7 @@ class RollPicture {
     return kLeft + static_cast<int>(std::lround(seconds / seconds_ * kWidth));
   }
   bool is_motif(const Note& note) const {
-    return roll_.accompanied ? note.channel == 0 : note.start < roll_.motif_end;
+    return roll_.accompanied ? note.channel == kMelodyChannel : note.start < roll_.motif_end;
   }
 
   void draw_legend(Canvas& canvas) const {

@@ -43,6 +43,7 @@ MusicEpochs::MusicEpochs(std::vector<MusicPiece> pieces, Options options)
     const int64_t targets =
         std::ssize(piece_tokens(pieces_[static_cast<size_t>(i)], options_.form)) - 1;
     tokens_ += targets;
+    longest_ = std::max(longest_, targets);
     for (int64_t covered = 0; covered < targets; covered += options_.length) {
       crops_.push_back({.piece = i, .width = std::min(options_.length, targets)});
     }

@@ -44,7 +44,8 @@ class MusicEpochs {
   // The batch at the state; the state moves on.
   MusicBatch next(DataState& state);
   int64_t epoch_batches() const { return std::ssize(batches_); }  // of every epoch
-  int64_t tokens() const { return tokens_; }  // of all pieces as they are, START not counted
+  int64_t tokens() const { return tokens_; }    // of all pieces as they are, START not counted
+  int64_t longest() const { return longest_; }  // of them
 
   // How the crop is changed in the epoch.
   Augmentation augmentation(int64_t epoch, int64_t crop) const;
@@ -62,6 +63,7 @@ class MusicEpochs {
   Options options_;
   std::vector<Crop> crops_;
   int64_t tokens_ = 0;
+  int64_t longest_ = 0;
   int64_t epoch_ = -1;
   std::vector<std::vector<int64_t>> batches_;  // crops of this epoch's
 };

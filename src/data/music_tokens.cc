@@ -53,7 +53,6 @@ MusicForm music_form(const Tokenizer& tokenizer) {
 
 std::vector<int32_t> music_pitches(MusicForm form) {
   std::vector<int32_t> pitches(tokens_of(form).size(), kNoPitch);
-  constexpr int32_t kPitches = 128;
   for (int32_t pitch = 0; pitch < kPitches; ++pitch) {
     if (form == MusicForm::chorale) {
       pitches[kSpecial.size() + static_cast<size_t>(pitch)] = pitch;

@@ -26,7 +26,7 @@ std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form);
 // Which of them a tokenizer is; an Error for one that is none.
 MusicForm music_form(const Tokenizer& tokenizer);
 
-// The pitch that each token of the form is about, or kNoPitch, which is far from all.
+// The pitch that each token of the form is about, or kNoPitch, which is far below every pitch.
 inline constexpr int32_t kNoPitch = -(1 << 20);
 std::vector<int32_t> music_pitches(MusicForm form);
 

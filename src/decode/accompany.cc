@@ -11,9 +11,6 @@
 namespace heed {
 namespace {
 
-// Attention looks at all of it: a few bytes of MIDI must not take hours.
-constexpr int64_t kLongestMelody = 16384;  // tokens
-
 bool by_start(const Note& a, const Note& b) {
   return std::tuple(a.start, a.channel, a.pitch) < std::tuple(b.start, b.channel, b.pitch);
 }
@@ -37,23 +34,17 @@ class Accompanist {
         progress_(progress),
         rows_(static_cast<size_t>(options.pieces)) {
     if (form_ == MusicForm::chorale) {
-      constexpr double kSecondsPerMinute = 60.0;
-      constexpr double kSixteenthsPerQuarter = 4.0;
       soprano_ = quantise_melody(melody_line(melody), options.quarters_per_minute);
       source_ = soprano_tokens(soprano_);
       max_tokens_ = std::ssize(source_);
-      step_seconds_ = kSecondsPerMinute / options.quarters_per_minute / kSixteenthsPerQuarter;
+      step_seconds_ = sixteenth_seconds(options.quarters_per_minute);
     } else {
-      // No music is that dense: a model that never moves the clock ends too.
-      constexpr double kMostTokensPerSecond = 400.0;
       constexpr double kAfter = 1.0;
       source_ = melody_tokens(melody);
       limit_ = end_of(melody) + kAfter;
-      max_tokens_ = 1000 + static_cast<int64_t>(limit_ * kMostTokensPerSecond);
+      max_tokens_ = most_tokens(limit_);
     }
-    check(std::ssize(source_) <= kLongestMelody,
-          "[accompany] the melody has {} tokens, expected at most {}: take a part of it",
-          source_.size(), kLongestMelody);
+    check_prompt(std::ssize(source_));
     fit(model.model->longest());
     source_.push_back(model.tokenizers.source->special().end);
   }
@@ -98,8 +89,9 @@ class Accompanist {
       return;
     }
     check(std::ssize(source_) < longest,
-          "[accompany] the melody has {} tokens, expected at most {} of this model", source_.size(),
-          longest - 1);
+          "[accompany] the melody has {} tokens, this model reads {} at most: take its beginning "
+          "with --motif-seconds",
+          source_.size(), longest - 1);
     max_tokens_ = std::min(max_tokens_, longest);
   }
 

@@ -30,7 +30,9 @@ Tensor ConditionedModel::source_lengths(int64_t rows) const {
   return Tensor::from_ints(lengths, {rows});
 }
 
-Tensor ConditionedModel::logits(const Tensor& tokens, std::vector<LayerAttention>* maps) const {
+Tensor ConditionedModel::logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
+                                int64_t first) const {
+  check(first == 0, "[conditioned] the first token stands at {}, expected 0", first);
   const int64_t rows = tokens.dim(0);
   const std::vector<int32_t> lengths(static_cast<size_t>(rows),
                                      static_cast<int32_t>(tokens.dim(1)));

@@ -17,12 +17,6 @@ constexpr double kSecondsPerMinute = 60.0;
 constexpr double kSixteenthsPerQuarter = 4.0;
 constexpr double kLongestGrid = 1e6;  // sixteenths; MIDI's fastest tempo has millions a second
 
-double sixteenth_seconds(double quarters_per_minute) {
-  check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
-        "[continue] {} quarters a minute, expected a positive number", quarters_per_minute);
-  return kSecondsPerMinute / quarters_per_minute / kSixteenthsPerQuarter;
-}
-
 // The clock of a sequence of symbols. It counts steps: those of 10 ms, or sixteenths.
 class Clock {
  public:
@@ -87,9 +81,13 @@ class Composition {
         form_ == MusicForm::performance
             ? encode_performance(motif)
             : encode_chorale(quantise_chorale(motif, options.quarters_per_minute));
+    check_prompt(std::ssize(symbols));
     for (const int32_t symbol : symbols) {
       clock_.add(symbol);
     }
+    check(limit() <= kLongestPiece,
+          "[continue] {:.0f} s of motif and {:.0f} s more, expected at most {} together",
+          clock_.seconds(), options.seconds, kLongestPiece);
     prompt_ = music_tokens(symbols);
     prompt_.insert(prompt_.begin(), model.tokenizers.target->special().start);
     rows_.assign(static_cast<size_t>(options.pieces), Row{clock_, symbols, 0});
@@ -239,6 +237,25 @@ void find_voices(const ContinuedPiece& piece, NoteTokens& found) {
 
 }  // namespace
 
+double sixteenth_seconds(double quarters_per_minute) {
+  check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
+        "[continue] {} quarters a minute, expected a positive number", quarters_per_minute);
+  return kSecondsPerMinute / quarters_per_minute / kSixteenthsPerQuarter;
+}
+
+void check_prompt(int64_t tokens) {
+  constexpr int64_t kLongestPrompt = 32768;
+  check(tokens <= kLongestPrompt,
+        "[continue] the file has {} tokens, expected at most {}: take its beginning with "
+        "--motif-seconds",
+        tokens, kLongestPrompt);
+}
+
+int64_t most_tokens(double seconds) {
+  constexpr double kMostTokensPerSecond = 400.0;
+  return 1000 + static_cast<int64_t>(seconds * kMostTokensPerSecond);
+}
+
 std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
                                            std::span<const Note> motif, const MusicOptions& options,
                                            const MusicCallback& progress) {
@@ -294,8 +311,10 @@ std::vector<int> quantise_melody(std::span<const Note> notes, double quarters_pe
 
 double even_tempo(MidiPiece& piece) {
   constexpr double kMidiTempo = 120.0;
-  const bool given = !piece.tempos.empty() && piece.tempos.front().time <= 0.0;
-  const double even = given ? piece.tempos.front().quarters_per_minute : kMidiTempo;
+  double even = kMidiTempo;
+  for (const MidiTempo& tempo : piece.tempos) {  // of several at once the last one counts
+    even = tempo.time <= 0.0 ? tempo.quarters_per_minute : even;
+  }
   struct Stretch {
     double begin, moved_begin, tempo;
   };

@@ -56,6 +56,13 @@ std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
                                            std::span<const Note> motif, const MusicOptions& options,
                                            const MusicCallback& progress = {});
 
+// A sixteenth's length; an Error for a tempo that is none.
+double sixteenth_seconds(double quarters_per_minute);
+// Attention looks at all of what is given: a few bytes of MIDI must not take hours.
+void check_prompt(int64_t tokens);
+// Enough for so many seconds of any music, so that a model which never moves the clock ends too.
+int64_t most_tokens(double seconds);
+
 // Four voices from soprano to bass by the order of the pitches that sound in each sixteenth;
 // percussion is left out. More than four at once are an Error.
 Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute);

@@ -60,10 +60,13 @@ NoteAttentionLayer sum_by_notes(const LayerAttention& map, const Places& places,
   return sums;
 }
 
+// Of tokens from the `first` of a piece on; a model with a context begins anew with them.
 std::vector<LayerAttention> maps_of(const LoadedLanguageModel& model,
-                                    std::span<const int32_t> tokens) {
+                                    std::span<const int32_t> tokens, size_t first) {
+  const bool anew = model.model->context() > 0;
   std::vector<LayerAttention> maps;
-  model.model->logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), &maps);
+  model.model->logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), &maps,
+                      anew ? 0 : static_cast<int64_t>(first));
   check(!maps.empty(), "[continue] this model has no attention to look at");
   return maps;
 }
@@ -78,7 +81,7 @@ NoteAttention attention_of_notes(const LoadedLanguageModel& model, const Continu
   const NoteTokens tokens = note_tokens(piece, music_form(*model.tokenizers.target));
   const Places places = find_places(piece, tokens, found);
   for (const LayerAttention& map :
-       maps_of(model, std::span(piece.tokens).subspan(found.first_token))) {
+       maps_of(model, std::span(piece.tokens).subspan(found.first_token), found.first_token)) {
     found.layers.push_back(sum_by_notes(map, places, std::ssize(found.keys) + 1));
   }
   return found;
@@ -86,7 +89,7 @@ NoteAttention attention_of_notes(const LoadedLanguageModel& model, const Continu
 
 void check_has_attention(const LoadedLanguageModel& model) {
   const int32_t start = model.tokenizers.target->special().start;
-  maps_of(model, std::span(&start, 1));
+  maps_of(model, std::span(&start, 1), 0);
 }
 
 }  // namespace heed

@@ -20,21 +20,20 @@ void CausalTransformer::build(const Scope& s, StackConfig config) {
   }
 }
 
-Tensor CausalTransformer::hidden(const Tensor& tokens, CausalState* state,
-                                 std::vector<LayerAttention>* maps) const {
+Tensor CausalTransformer::hidden(const Tensor& tokens, std::span<const int64_t> past,
+                                 CausalState* state, std::vector<LayerAttention>* maps) const {
   check(tokens.rank() == 2 && tokens.size() > 0, "[{}] tokens is {}, expected [B,T]", name_,
         tokens.shape());
-  const bool decoding = state != nullptr;
-  Residual stream{embed(tokens, decoding ? state->seen : std::vector<int64_t>()),
-                  Tensor()};  // [B,T,C]
+  const bool remembers = state != nullptr || maps != nullptr;
+  Residual stream{embed(tokens, past), Tensor()};  // [B,T,C]
   const Tensor labelled = labels(tokens);
   for (size_t i = 0; i < layers_.size(); ++i) {
     Tensor weights;
     stream = layers_[i](std::move(stream), {.self = {.causal = true,
-                                                     .window_left = decoding ? memory_ - 1 : -1,
+                                                     .window_left = remembers ? memory_ - 1 : -1,
                                                      .labels = labelled,
                                                      .weights = maps != nullptr},
-                                            .cache = decoding ? &state->caches[i] : nullptr,
+                                            .cache = state != nullptr ? &state->caches[i] : nullptr,
                                             .self_weights = &weights});
     if (maps != nullptr) {
       maps->push_back({"decoder", static_cast<int64_t>(i), weights});
@@ -43,8 +42,10 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, CausalState* state,
   return (*norm_)(stream, dropout_);  // [B,T,C]
 }
 
-Tensor CausalTransformer::logits(const Tensor& tokens, std::vector<LayerAttention>* maps) const {
-  return project(hidden(tokens, nullptr, maps));  // [B,T,V]
+Tensor CausalTransformer::logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
+                                 int64_t first) const {
+  const std::vector<int64_t> past(first > 0 ? static_cast<size_t>(tokens.dim(0)) : 0, first);
+  return project(hidden(tokens, past, nullptr, maps));  // [B,T,V]
 }
 
 Tensor CausalTransformer::loss(const Tensor& tokens, const Tensor& targets) const {
@@ -63,7 +64,7 @@ Tensor CausalTransformer::step(const Tensor& tokens, DecodeState& base,
     cache.most = memory_;
     cache.coming.assign(lengths.begin(), lengths.end());
   }
-  const Tensor x = hidden(tokens, &state);  // [R,T,C]
+  const Tensor x = hidden(tokens, state.seen, &state);  // [R,T,C]
   for (size_t row = 0; row < state.seen.size(); ++row) {
     state.seen[row] += lengths.empty() ? tokens.dim(1) : lengths[row];
   }

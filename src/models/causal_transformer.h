@@ -21,7 +21,8 @@ struct CausalState : DecodeState {
 
 class CausalTransformer : public LanguageModel {
  public:
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
+                int64_t first = 0) const override;
   // Mean cross-entropy of targets i32 [B,T].
   Tensor loss(const Tensor& tokens, const Tensor& targets) const;
 
@@ -48,7 +49,8 @@ class CausalTransformer : public LanguageModel {
   virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 
  private:
-  Tensor hidden(const Tensor& tokens, CausalState* state,
+  // `past` as in embed().
+  Tensor hidden(const Tensor& tokens, std::span<const int64_t> past, CausalState* state,
                 std::vector<LayerAttention>* maps = nullptr) const;  // [B,T,C]
 
   std::string name_;

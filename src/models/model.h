@@ -79,9 +79,11 @@ class LanguageModel : public Model {
  public:
   static constexpr const char* kWhat = "a language model";
 
-  // tokens i32 [B,T] -> logits of what follows each, [B,T,V].
-  virtual Tensor logits(const Tensor& tokens,
-                        std::vector<LayerAttention>* maps = nullptr) const = 0;
+  // tokens i32 [B,T] -> logits of what follows each, [B,T,V]. With `maps` also the attention
+  // weights of all layers; then a model with a limited memory looks no further than when it
+  // decodes. The first token stands at position `first`: those before it are not shown.
+  virtual Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
+                        int64_t first = 0) const = 0;
 
   virtual std::unique_ptr<DecodeState> start() const = 0;
   // Shows every row more tokens, i32 [R,T], and gives the logits of what follows, [R,V]. Rows of a

@@ -65,6 +65,11 @@ MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig&
   check(config.relative_distance > 0 || config.positions != "none",
         "[music_transformer] positions is none and relative_distance 0: the model would not know "
         "the order of its tokens; set model.positions = \"sinusoidal\" or a relative_distance");
+  check(
+      config.cycles.empty() || config.context == 0,
+      "[music_transformer] cycles are counted from the beginning of a piece, which a context of {} "
+      "forgets: set model.context = 0",
+      config.context);
   for (const int64_t cycle : config.cycles) {
     cycles_.emplace_back(s / "cycles" / cycle, cycle, config.width,
                          Init::normal(1.0F / std::sqrt(static_cast<float>(config.width))));

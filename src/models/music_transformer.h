@@ -1,6 +1,7 @@
 // Music Transformer (Huang et al. 2018): a causal decoder whose attention knows how far apart two
-// tokens are, not where they stand. So it has no longest sequence: it goes on past the lengths it
-// was trained on, and a limited memory lets it go on for ever.
+// tokens are. As long as it is not also told where they stand (positions), it has no longest
+// sequence: it goes on past the lengths it was trained on, and a limited memory lets it go on for
+// ever.
 #pragma once
 
 #include <optional>
@@ -54,14 +55,15 @@ struct MusicTransformerConfig {
       {.choices = {"none", "sinusoidal"}});
     v("cycles", cycles,
       "learned signals of where a token stands in groups of so many, such as the voices of a "
-      "chorale (4), its beats (16) and bars (64); added to it",
+      "chorale (4), its beats (16) and bars (64), counted from START; added to it",
       {.least = 2, .most = 65536});
     v("relative_distance", relative_distance,
       "attention tells distances up to this far apart; 0: plain attention",
       {.least = 0, .most = 1 << 20});
     v("relative_per_head", relative_per_head, "each head has its own embeddings of distances");
     v("pitch_distance", pitch_distance,
-      "attention also tells how many semitones two tokens are apart, up to this many; 0: not",
+      "attention also tells how many semitones two tokens are apart, up to this many, and tokens "
+      "without pitch as further apart than that; 0: not",
       {.least = 0, .most = 127});
     v("window", window, "tokens that attention sees, also in training; 0: all",
       {.least = 0, .most = 1 << 20});

@@ -71,6 +71,8 @@ Tensor BlockAttention::operator()(const Tensor& x, const AttentionOptions& optio
   const int64_t expected = cache == nullptr ? config_.plan->length() : 1;
   check(x.rank() == 3 && x.dim(1) == expected, "[block attention] x is {}, expected [B,{},{}]", x,
         expected, config_.width);
+  check(cache == nullptr || !options.weights,
+        "[block attention] weights are of whole sequences: there are none step by step");
   const Tensor qkv = qkv_(x);  // [B,T,3C]
   const AttentionResult result =
       cache == nullptr ? whole(qkv, options) : next(qkv, options, *cache);
@@ -116,7 +118,7 @@ AttentionResult BlockAttention::next(const Tensor& qkv, AttentionOptions options
   const Shape each{rows, 1, config_.heads, config_.width / config_.heads};
   check(cache.position < plan.length(), "[block attention] all {} positions are decoded",
         plan.length());
-  const int64_t ring = std::max<int64_t>(plan.reach() + plan.block(), 1);
+  const int64_t ring = plan.reach() + plan.block();
   if (!cache.past.defined()) {
     cache.past = Tensor::zeros({rows, ring, 2 * config_.width}, qkv.dtype());
   }

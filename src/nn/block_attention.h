@@ -46,7 +46,7 @@ BlockPlan plan_line(int64_t length, int64_t block, int64_t memory);
 
 // What decoding keeps of one layer.
 struct BlockCache {
-  Tensor past;           // [R, ring, 2, H, D]: position p at p modulo ring
+  Tensor past;           // [R, ring, 2C]: keys and values; position p at p modulo ring
   KvCache block;         // the memory of the current block and what is decoded of it
   int64_t position = 0;  // that comes next, in every row
 };

@@ -84,8 +84,9 @@ Tokenizers prepare_music_tokenizers(const Recipe& recipe, MusicForm form,
   Tokenizers tokenizers = recipe.train.from.empty() ? Tokenizers{tokenizer, tokenizer}
                                                     : load_tokenizers(recipe.train.from);
   check(music_form(*tokenizers.target) == form,
-        "[music] {} was trained on another form of music than {}", recipe.train.from,
-        form == MusicForm::chorale ? "chorale" : "performance");
+        "[music] {} was trained on another form of music than {}: set data.form, or take another "
+        "train.from",
+        recipe.train.from, form == MusicForm::chorale ? "chorale" : "performance");
   save_tokenizers(folder, tokenizers);
   return tokenizers;
 }

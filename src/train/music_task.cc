@@ -36,6 +36,11 @@ void MusicTask::begin(const DataState& state) {
   held_out_ = std::move(split.valid);
   tested_ = std::move(split.test);
   skipped_ = std::move(split.skipped);
+  const Json cycles = config_.model.value("cycles", Json::array());
+  check(cycles.empty() || epochs_->longest() <= length_,
+        "[music] model.cycles are counted from the beginning of a piece, but data.max_length = {} "
+        "crops pieces of {} tokens: raise it, or leave the cycles out",
+        length_, epochs_->longest());
   state_ = state;
 }
 

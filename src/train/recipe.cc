@@ -173,6 +173,11 @@ void check_music(const Recipe& recipe, const std::string& where) {
         "valid_share out",
         where);
   check(!data.stretch.empty(), "[{}] data.stretch has no factor, expected at least one", where);
+  check(!accompany || data.midi.empty() || recipe.schedule.kind != "cosine" ||
+            recipe.schedule.total_steps > 0 || recipe.train.steps > 0,
+        "[{}] performances are cut anew in each epoch, so a cosine cannot know its end: set "
+        "train.steps or schedule.total_steps",
+        where);
 }
 
 void check_image(const Recipe& recipe, const std::string& where) {

@@ -82,7 +82,8 @@ struct DataConfig {
     v("line_end", line_end, "an END token behind every line of text instead of a line end");
     v("max_length", max_length,
       "pairs with more tokens on a side are skipped; the window of a language model that "
-      "looks back without end: longer pieces of music are cropped to it",
+      "looks back without end: longer pieces of music are cropped to it, and those with an "
+      "accompaniment cut into windows",
       {.least = 1, .most = 100000});
     v("batch_tokens", batch_tokens, "padded tokens in a batch, on each side",
       {.least = 1, .most = 1 << 24});

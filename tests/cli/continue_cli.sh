@@ -56,7 +56,14 @@ fi
 printf '%s\n' "60 62 64 65 67 355 188" | "$heed" music decode - --output five.mid > /dev/null
 expect_error "more than 4 notes sound at" "$heed" continue --model chorale --motif five.mid --output x.mid
 expect_error "--seconds and --tokens exclude each other" "$heed" continue --model piano --seconds 1 --tokens 1 --output x.mid
-expect_error "--motif-seconds needs a --motif" "$heed" continue --model piano --motif-seconds 1 --output x.mid
+expect_error "--motif-seconds needs a --motif or a --melody" "$heed" continue --model piano --motif-seconds 1 --output x.mid
+# A note of percussion is none that a model could go on from.
+printf 'MThd\0\0\0\6\0\0\0\1\0\140MTrk\0\0\0\14\0\231\52\100\140\211\52\0\0\377\57\0' > drum.mid
+expect_error "drum.mid has no notes; leave --motif out" "$heed" continue --model piano --motif drum.mid --output x.mid
+# The second tempo at once counts: a quarter at 60 quarters a minute is four sixteenths of 0.25 s.
+printf 'MThd\0\0\0\6\0\0\0\1\0\140MTrk\0\0\0\32\0\377\121\3\7\241\40\0\377\121\3\17\102\100\0\220\74\100\140\200\74\0\0\377\57\0' > slow.mid
+"$heed" continue --model chorale --motif slow.mid --tokens 16 --output s.mid > /dev/null
+"$heed" music info s.mid | grep -q 'tempo       60 quarters a minute' || fail "$("$heed" music info s.mid)"
 expect_error "--output is x.wav, expected a name that ends in .mid or .midi" "$heed" continue --model piano --output x.wav
 expect_error "--roll is x.gif, expected a name that ends in .svg or .png" "$heed" continue --model piano --output x.mid --roll x.gif
 expect_error "cannot open missing.mid" "$heed" continue --model piano --motif missing.mid --output x.mid

@@ -177,15 +177,18 @@ TEST(Accompany, Errors) {
   EXPECT_EQ(error_of([&] { accompany_melody(*model, {}, {}); }),
             "[accompany] the melody has no notes, expected some");
   const std::vector<Note> hours{note(0.0, 7200.0, 60)};
-  EXPECT_EQ(error_of([&] { accompany_melody(*model, hours, {.quarters_per_minute = 120.0}); }),
-            "[accompany] the melody has 172800 tokens, expected at most 16384: take a part of it");
+  EXPECT_EQ(
+      error_of([&] { accompany_melody(*model, hours, {.quarters_per_minute = 120.0}); }),
+      "[continue] the file has 172800 tokens, expected at most 32768: take its beginning with "
+      "--motif-seconds");
   const auto bounded = tiny_accompanist(folder / "b", MusicForm::chorale,
                                         {{"positions", "learned"}, {"longest", 12}});
   const std::vector<Note> short_one{note(0.0, 0.5, 60)};
   const std::vector<Note> shorter{note(0.0, 0.375, 60)};
   EXPECT_EQ(
       error_of([&] { accompany_melody(*bounded, short_one, {.quarters_per_minute = 120.0}); }),
-      "[accompany] the melody has 12 tokens, expected at most 11 of this model");
+      "[accompany] the melody has 12 tokens, this model reads 11 at most: take its beginning with "
+      "--motif-seconds");
   EXPECT_DOUBLE_EQ(accompany_melody(*bounded, shorter, {.quarters_per_minute = 120.0})[0].duration,
                    0.375);
 }

@@ -153,6 +153,52 @@ TEST(MusicTransformer, TellsDifferencesOfPitch) {
   EXPECT_GT(error_between(logits(), before), 1e-4);
 }
 
+// A part from the middle is the same as in the whole, as far as attention sees: with a window of 3
+// and one layer from its third token on.
+TEST(MusicTransformer, APartKeepsItsPositions) {
+  for (const char* positions : {"none", "sinusoidal"}) {
+    ParameterStore store;
+    MusicTransformerConfig config =
+        Variant{.name = "", .positions = positions, .window = 3, .cycles = {4, 7}}.config();
+    config.layers = 1;
+    const MusicTransformer model(store.root(), config);
+    store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+    const std::vector<int32_t> ids = noise_tokens(20, 37);
+    const std::vector<int32_t> part(ids.begin() + 9, ids.end());
+    const auto logits = [&](const std::vector<int32_t>& tokens, int64_t first) {
+      std::vector<float> all =
+          model.logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), nullptr, first)
+              .to_vector();
+      return std::vector<float>(all.end() - 9 * 37, all.end());
+    };
+    const std::vector<float> whole = logits(ids, 0);
+    const std::vector<float> cut = logits(part, 9);
+    const std::vector<float> anew = logits(part, 0);
+    float difference = 0.0F;
+    float difference_anew = 0.0F;
+    for (size_t i = 0; i < whole.size(); ++i) {
+      difference = std::max(difference, std::abs(whole[i] - cut[i]));
+      difference_anew = std::max(difference_anew, std::abs(whole[i] - anew[i]));
+    }
+    EXPECT_LT(difference, 1e-5F);
+    EXPECT_GT(difference_anew, 1e-3F);
+  }
+}
+
+// Attention is shown as decoding has it: no further than the memory.
+TEST(MusicTransformer, MapsLookNoFurtherThanTheMemory) {
+  ParameterStore store;
+  const MusicTransformer model(store.root(), Variant{.name = "", .memory = 4}.config());
+  store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  std::vector<LayerAttention> maps;
+  model.logits(Tensor::from_ints(noise_tokens(12, 37), {1, 12}), &maps);
+  ASSERT_EQ(maps.size(), 2U);
+  for (int64_t i = 0; i < maps[0].weights.size(); ++i) {
+    const int64_t distance = i / 12 % 12 - i % 12;
+    EXPECT_EQ(maps[0].weights.data<float>()[i] > 0.0F, distance >= 0 && distance < 4);
+  }
+}
+
 // The order of far tokens matters to relative attention only within its distance; with one layer
 // and distance 3, tokens further away are a set.
 TEST(MusicTransformer, TellsDistancesApartUpToTheLongest) {
@@ -216,6 +262,9 @@ TEST(MusicTransformer, ConfigErrors) {
   EXPECT_EQ(error_with({{"positions", "learned"}}),
             "[test] model.positions is \"learned\", expected one of: none, sinusoidal");
   EXPECT_EQ(error_with({{"memory", -1}}), "[test] model.memory is -1, expected at least 0");
+  EXPECT_EQ(error_with({{"context", 64}, {"cycles", {4}}}),
+            "[music_transformer] cycles are counted from the beginning of a piece, which a context "
+            "of 64 forgets: set model.context = 0");
   EXPECT_EQ(error_with({{"vocabulary", 100}, {"pitch_distance", 12}}),
             "[music_transformer] pitch_distance is for tokens of music; a vocabulary of 100 is "
             "none");
