@@ -1,10 +1,9 @@
 // `heed image sample`, `complete` and `upscale`: images drawn by a model.
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -40,12 +39,6 @@ ImageSet set_of(const ImageLayout& layout, std::span<const int32_t> levels) {
                .levels = layout.levels};
   set.pixels.assign(levels.begin(), levels.end());
   return set;
-}
-
-std::vector<int64_t> numbers(int64_t count) {
-  std::vector<int64_t> result(static_cast<size_t>(count));
-  std::iota(result.begin(), result.end(), int64_t{0});
-  return result;
 }
 
 // The class of each image: the one asked for, or all by turns.

@@ -18,12 +18,12 @@ struct ImageSet {
   int64_t height = 0;
   int64_t width = 0;
   int64_t channels = 1;
-  int64_t classes = 0;                   // 0: without labels
-  int64_t levels = 256;                  // pixels are below it
-  std::vector<uint8_t> pixels;           // [images, height, width, channels]
-  std::vector<int32_t> labels;           // [images], or empty
-  std::vector<std::string> class_names;  // [classes]
-  std::string skipped;                   // files that cannot be used and why; empty: none
+  int64_t classes = 0;                        // 0: without labels
+  int64_t levels = 256;                       // pixels are below it
+  std::vector<uint8_t> pixels = {};           // [images, height, width, channels]
+  std::vector<int32_t> labels = {};           // [images], or empty
+  std::vector<std::string> class_names = {};  // [classes]
+  std::string skipped = {};                   // files that cannot be used and why; empty: none
 
   int64_t image_bytes() const { return height * width * channels; }
   int64_t count() const { return image_bytes() == 0 ? 0 : std::ssize(pixels) / image_bytes(); }

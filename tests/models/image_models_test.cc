@@ -23,7 +23,7 @@ struct Variant {
 
 std::string variant_name(const ::testing::TestParamInfo<Variant>& info) { return info.param.name; }
 
-Json with(Json fields) {
+Json with(const Json& fields = Json::object()) {
   Json json{{"kind", "image_transformer"},
             {"rows", 4},
             {"columns", 6},
@@ -44,7 +44,7 @@ Json with(Json fields) {
   return json;
 }
 
-Json cnn(Json fields) {
+Json cnn(const Json& fields = Json::object()) {
   Json json{{"kind", "pixel_cnn"}, {"rows", 4},  {"columns", 6}, {"channels", 1},
             {"levels", 5},         {"width", 8}, {"layers", 3},  {"kernel", 3}};
   json.update(fields);
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
     Models, ImageModelTest,
     ::testing::Values(Variant{"full", with({{"attention", "full"}})},
                       Variant{"local1d", with({{"attention", "local1d"}})},
-                      Variant{"local2d", with({})},
+                      Variant{"local2d", with()},
                       Variant{"colour", with({{"channels", 3}, {"levels", 4}})},
                       Variant{"classes", with({{"classes", 3}})},
                       Variant{"neighbours", with({{"neighbours", 2}})},
@@ -177,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{
                           "enlarges",
                           with({{"source_rows", 2}, {"source_columns", 3}, {"encoder_layers", 1}})},
-                      Variant{"pixel_cnn", cnn({})},
+                      Variant{"pixel_cnn", cnn()},
                       Variant{"pixel_cnn_colour", cnn({{"channels", 3}, {"classes", 2}})},
                       Variant{"pixel_cnn_non_local", cnn({{"non_local", 2}})}),
     variant_name);
