@@ -193,7 +193,7 @@ void KvCache::join(const KvCache& more) {
     if (!first.defined()) {
       return first;
     }
-    const Tensor both = resized(first, std::ssize(all), capacity);
+    Tensor both = resized(first, std::ssize(all), capacity);
     for (int64_t row = 0; row < std::ssize(all); ++row) {
       std::memcpy(row_of(both, row), row < rows ? row_of(first, row) : row_of(second, row - rows),
                   static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(both));
