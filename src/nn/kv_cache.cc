@@ -57,7 +57,7 @@ void KvCache::append(const Source& source, const Tensor& new_labels) {
   check(!k.defined() || (k.dim(0) == rows && k.dim(2) == like.dim(-2) && k.dim(3) == like.dim(-1) &&
                          k.dtype() == like.dtype()),
         "[cache] {} comes, the cache holds {}", like, k);
-  check(new_labels.defined() == (length > 0 ? labels.defined() : new_labels.defined()) &&
+  check((length == 0 || new_labels.defined() == labels.defined()) &&
             (!new_labels.defined() || new_labels.shape() == Shape{rows, steps}),
         "[cache] {} comes with labels {}, the cache holds {}", like, new_labels, labels);
   check(lengths.empty() || steps == 1,
