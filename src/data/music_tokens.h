@@ -26,7 +26,8 @@ std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form);
 // Which of them a tokenizer is; an Error for one that is none.
 MusicForm music_form(const Tokenizer& tokenizer);
 
-// The pitch that each token of the form is about, or kNoPitch, which is far below every pitch.
+// The pitch that each token of the form is about, or kNoPitch, which is far below every pitch and
+// no semitones from itself.
 inline constexpr int32_t kNoPitch = -(1 << 20);
 std::vector<int32_t> music_pitches(MusicForm form);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "decode/music_rows.h"
 #include "music/performance.h"
 
 namespace heed {
@@ -16,40 +17,6 @@ namespace {
 constexpr double kSecondsPerMinute = 60.0;
 constexpr double kSixteenthsPerQuarter = 4.0;
 constexpr double kLongestGrid = 1e6;  // sixteenths; MIDI's fastest tempo has millions a second
-
-// The clock of a sequence of symbols. It counts steps: those of 10 ms, or sixteenths.
-class Clock {
- public:
-  Clock(MusicForm form, double sixteenth) : form_(form), sixteenth_(sixteenth) {}
-
-  void add(int32_t symbol) {
-    if (form_ == MusicForm::chorale) {
-      steps_ = ++symbols_ / kVoices;
-    } else if (symbol >= kTimeShift && symbol < kVelocity) {
-      steps_ += symbol - kTimeShift + 1;
-    }
-  }
-  int64_t steps() const { return steps_; }
-  // As notes have it, to the last bit.
-  double seconds() const {
-    const auto steps = static_cast<double>(steps_);
-    return form_ == MusicForm::performance ? steps / kStepsPerSecond : steps * sixteenth_;
-  }
-
- private:
-  MusicForm form_;
-  double sixteenth_;  // seconds
-  int64_t steps_ = 0;
-  int64_t symbols_ = 0;
-};
-
-// Of a token that is no special one.
-int32_t symbol_of(int32_t token) { return music_symbols(std::span(&token, 1)).front(); }
-
-bool begins_note(MusicForm form, int32_t symbol, int32_t before) {
-  return form == MusicForm::performance ? symbol < kNoteOff
-                                        : symbol != kChoraleSilence && symbol != before;
-}
 
 // The sixteenths that a note takes, at least one, of `step` seconds each.
 struct GridSpan {
@@ -71,31 +38,30 @@ GridSpan grid_span(const Note& note, double step) {
 class Composition {
  public:
   Composition(const LoadedLanguageModel& model, std::span<const Note> motif,
-              const MusicOptions& options, const MusicCallback& progress)
+              const MusicOptions& options)
       : model_(model),
         form_(music_form(*model.tokenizers.target)),
         options_(options),
-        progress_(progress),
         clock_(form_, sixteenth_seconds(options.quarters_per_minute)) {
-    const std::vector<int32_t> symbols =
-        form_ == MusicForm::performance
-            ? encode_performance(motif)
-            : encode_chorale(quantise_chorale(motif, options.quarters_per_minute));
-    check_prompt(std::ssize(symbols));
-    for (const int32_t symbol : symbols) {
+    motif_ = form_ == MusicForm::performance
+                 ? encode_performance(motif)
+                 : encode_chorale(quantise_chorale(motif, options.quarters_per_minute));
+    check_prompt(std::ssize(motif_));
+    for (const int32_t symbol : motif_) {
       clock_.add(symbol);
     }
     check(limit() <= kLongestPiece,
           "[continue] {:.0f} s of motif and {:.0f} s more, expected at most {} together",
           clock_.seconds(), options.seconds, kLongestPiece);
-    prompt_ = music_tokens(symbols);
+    prompt_ = music_tokens(motif_);
     prompt_.insert(prompt_.begin(), model.tokenizers.target->special().start);
-    rows_.assign(static_cast<size_t>(options.pieces), Row{clock_, symbols, 0});
   }
 
-  std::vector<ContinuedPiece> run() {
+  std::vector<ContinuedPiece> run(const MusicCallback& progress) const {
+    MusicRows rows(static_cast<size_t>(options_.pieces), clock_, motif_,
+                   {.seconds = options_.seconds, .tokens = options_.max_tokens}, progress);
     std::vector<GenerateRequest> requests;
-    for (size_t i = 0; i < rows_.size(); ++i) {
+    for (size_t i = 0; i < rows.size(); ++i) {
       requests.push_back({prompt_, i});
     }
     const SpecialIds& special = model_.tokenizers.target->special();
@@ -105,58 +71,25 @@ class Composition {
                   .max_tokens = options_.max_tokens,
                   .seed = options_.seed,
                   .forbidden = {special.pad, special.start, special.unk}},
-                 {.token = [this](size_t row, int32_t id) { return add(rows_[row], id); }});
+                 {.token = [&](size_t row, int32_t id) { return rows.add(row, id); }});
     std::vector<ContinuedPiece> pieces;
-    for (size_t i = 0; i < rows_.size(); ++i) {
-      pieces.push_back(finish(rows_[i], made[i]));
+    for (size_t i = 0; i < rows.size(); ++i) {
+      pieces.push_back(finish(rows.symbols(i), rows.seconds(i), made[i]));
     }
     return pieces;
   }
 
  private:
-  struct Row {
-    Clock clock;
-    std::vector<int32_t> symbols;
-    int64_t made = 0;
-  };
-
   double limit() const { return clock_.seconds() + options_.seconds; }
 
-  // False once the music is long enough.
-  bool add(Row& row, int32_t token) {
-    const int32_t symbol = symbol_of(token);
-    const int32_t before = row.symbols.size() >= kVoices ? *(row.symbols.end() - kVoices) : -1;
-    const double seconds = row.clock.seconds();
-    const double share = share_of(row);
-    row.clock.add(symbol);
-    row.symbols.push_back(symbol);
-    ++row.made;
-    constexpr double kRounding = 1e-6;
-    const bool enough = options_.seconds > 0.0 && row.clock.seconds() >= limit() - kRounding;
-    told_.tokens += 1;
-    told_.notes += begins_note(form_, symbol, before) ? 1 : 0;
-    told_.seconds += row.clock.seconds() - seconds;
-    told_.share += (share_of(row) - share) / static_cast<double>(rows_.size());
-    if (progress_) {
-      progress_(told_);
-    }
-    return !enough;
-  }
-
-  double share_of(const Row& row) const {
-    const double tokens = static_cast<double>(row.made) / static_cast<double>(options_.max_tokens);
-    const double seconds = row.clock.seconds() - clock_.seconds();
-    return std::min(1.0, std::max(tokens, options_.seconds > 0.0 ? seconds / options_.seconds : 0));
-  }
-
-  ContinuedPiece finish(const Row& row, const Generated& made) const {
+  ContinuedPiece finish(const std::vector<int32_t>& symbols, double seconds,
+                        const Generated& made) const {
     ContinuedPiece piece{
         .notes = form_ == MusicForm::performance
-                     ? decode_performance(row.symbols)
-                     : chorale_notes(decode_chorale(row.symbols), options_.quarters_per_minute),
+                     ? decode_performance(symbols)
+                     : chorale_notes(decode_chorale(symbols), options_.quarters_per_minute),
         .motif_end = clock_.seconds(),
-        .duration =
-            options_.seconds > 0.0 ? std::min(row.clock.seconds(), limit()) : row.clock.seconds(),
+        .duration = options_.seconds > 0.0 ? std::min(seconds, limit()) : seconds,
         .tokens = prompt_,
         .motif_tokens = prompt_.size(),
         .end = made.end,
@@ -176,11 +109,9 @@ class Composition {
   const LoadedLanguageModel& model_;
   MusicForm form_;
   const MusicOptions& options_;
-  const MusicCallback& progress_;
-  Clock clock_;  // at the end of the motif
+  MusicClock clock_;            // at the end of the motif
+  std::vector<int32_t> motif_;  // symbols
   std::vector<int32_t> prompt_;
-  std::vector<Row> rows_;
-  MusicProgress told_;
 };
 
 void find_keys(const ContinuedPiece& piece, NoteTokens& found) {
@@ -191,7 +122,7 @@ void find_keys(const ContinuedPiece& piece, NoteTokens& found) {
   }
   std::array<int64_t, kPitches> down;
   down.fill(-1);
-  Clock clock(MusicForm::performance, 0.0);
+  MusicClock clock(MusicForm::performance, 0.0);
   int32_t before = -1;
   for (size_t token = 1; token < piece.tokens.size(); ++token) {
     const int32_t symbol = symbol_of(piece.tokens[token]);
@@ -264,7 +195,7 @@ std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
       "[continue] {} seconds of music, expected 0 to {}", options.seconds, kLongestPiece);
   check(options.max_tokens > 0, "[continue] {} tokens, expected some", options.max_tokens);
   check(options.pieces > 0, "[continue] {} pieces, expected some", options.pieces);
-  return Composition(model, motif, options, progress).run();
+  return Composition(model, motif, options).run(progress);
 }
 
 Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include "base/parallel.h"
 #include "base/scratch.h"
@@ -170,7 +171,7 @@ void logistic_mixture_rows(const kernels::LogisticMixture& args, int64_t begin, 
   const Row row(args.components);
   with_type(args.parameters.dtype, [&](auto* type) {
     for (int64_t i = begin; i < end; ++i) {
-      if (args.targets[i] == args.ignored) {
+      if (args.targets[i] == args.ignore) {
         args.losses[i] = 0.0F;
         continue;
       }
@@ -223,7 +224,7 @@ void logistic_mixture_backward_rows(const kernels::LogisticMixtureBackward& args
     using G = std::remove_pointer_t<decltype(gradient)>;
     for (int64_t i = begin; i < end; ++i) {
       G* dx = static_cast<G*>(args.d_parameters.data) + i * 3 * f.components;
-      if (f.targets[i] != f.ignored) {
+      if (f.targets[i] != f.ignore) {
         with_type(f.parameters.dtype, [&](auto* type) {
           fill_row<true, std::remove_pointer_t<decltype(type)>>(f, i, row);
         });

@@ -23,7 +23,7 @@ struct LogisticMixture {
   int64_t levels;
   In parameters;           // [rows, 3 components]
   const int32_t* targets;  // [rows]: levels
-  int32_t ignored;         // rows with this target cost nothing
+  int32_t ignore;          // rows with this target cost nothing
   float* losses;           // [rows]; not used by the backward pass
 };
 void logistic_mixture(const LogisticMixture& args);

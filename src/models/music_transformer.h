@@ -62,8 +62,8 @@ struct MusicTransformerConfig {
       {.least = 0, .most = 1 << 20});
     v("relative_per_head", relative_per_head, "each head has its own embeddings of distances");
     v("pitch_distance", pitch_distance,
-      "attention also tells how many semitones two tokens are apart, up to this many, and tokens "
-      "without pitch as further apart than that; 0: not",
+      "attention also tells how many semitones two tokens are apart, up to this many; a "
+      "token without pitch is further from all that have one; 0: not",
       {.least = 0, .most = 127});
     v("window", window, "tokens that attention sees, also in training; 0: all",
       {.least = 0, .most = 1 << 20});

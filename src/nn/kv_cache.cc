@@ -57,7 +57,7 @@ void KvCache::append(const Source& source, const Tensor& new_labels) {
   check(!k.defined() || (k.dim(0) == rows && k.dim(2) == like.dim(-2) && k.dim(3) == like.dim(-1) &&
                          k.dtype() == like.dtype()),
         "[cache] {} comes, the cache holds {}", like, k);
-  check(new_labels.defined() == (length > 0 ? labels.defined() : new_labels.defined()) &&
+  check((length == 0 || new_labels.defined() == labels.defined()) &&
             (!new_labels.defined() || new_labels.shape() == Shape{rows, steps}),
         "[cache] {} comes with labels {}, the cache holds {}", like, new_labels, labels);
   check(lengths.empty() || steps == 1,
@@ -193,7 +193,7 @@ void KvCache::join(const KvCache& more) {
     if (!first.defined()) {
       return first;
     }
-    const Tensor both = resized(first, std::ssize(all), capacity);
+    Tensor both = resized(first, std::ssize(all), capacity);
     for (int64_t row = 0; row < std::ssize(all); ++row) {
       std::memcpy(row_of(both, row), row < rows ? row_of(first, row) : row_of(second, row - rows),
                   static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(both));

@@ -29,9 +29,9 @@ void check_inputs(const Tensor& parameters, const Tensor& targets,
         targets.shape());
   const int32_t* target = targets.data<int32_t>();
   for (int64_t i = 0; i < targets.size(); ++i) {
-    check(target[i] == options.ignored || (target[i] >= 0 && target[i] < options.levels),
+    check(target[i] == options.ignore || (target[i] >= 0 && target[i] < options.levels),
           "[{}] target {} at position {}, expected 0 to {} or {} to ignore", op, target[i], i,
-          options.levels - 1, options.ignored);
+          options.levels - 1, options.ignore);
   }
 }
 
@@ -44,7 +44,7 @@ float denominator(const Tensor& targets, const LogisticMixtureOptions& options) 
     return 1.0F;
   }
   const int32_t* target = targets.data<int32_t>();
-  const int64_t ignored = std::count(target, target + targets.size(), options.ignored);
+  const int64_t ignored = std::count(target, target + targets.size(), options.ignore);
   return static_cast<float>(std::max<int64_t>(targets.size() - ignored, 1));
 }
 
@@ -59,7 +59,7 @@ Tensor logistic_mixture_loss(const Tensor& parameters, const Tensor& targets,
                                       .levels = options.levels,
                                       .parameters = {parameters.raw(), parameters.dtype()},
                                       .targets = targets.data<int32_t>(),
-                                      .ignored = options.ignored,
+                                      .ignore = options.ignore,
                                       .losses = losses.data<float>()};
   kernels::logistic_mixture(args);
   const bool reduced = options.reduction != Reduction::none;

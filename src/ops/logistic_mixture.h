@@ -12,7 +12,7 @@ namespace heed {
 struct LogisticMixtureOptions {
   int64_t levels = 256;                   // 2 to 65536; level v stands at 2 v / (levels - 1) - 1
   Reduction reduction = Reduction::mean;  // mean: over the targets that count
-  int32_t ignored = -100;                 // targets that do not count
+  int32_t ignore = -100;                  // targets that do not count
 };
 
 // The negative log-likelihood in nats: parameters [..., 3K] (K logits of the weights, K means, K

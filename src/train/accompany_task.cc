@@ -12,7 +12,7 @@ namespace heed {
 
 AccompanyTask::AccompanyTask(const Recipe& recipe, const std::filesystem::path& folder,
                              const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   rows_ = {.form = music_form_of(recipe.data),
            .length = recipe.data.max_length,
            .batch_tokens = recipe.data.batch_tokens};
@@ -48,23 +48,15 @@ std::unique_ptr<TaskBatch> AccompanyTask::next() {
   return batch;
 }
 
-LossConfig AccompanyTask::loss_config() const {
-  return {.kind = recipe_.train.loss,
-          .label_smoothing = recipe_.train.label_smoothing,
-          .agreement = recipe_.train.agreement};
-}
-
 Tensor AccompanyTask::loss(const TaskBatch& batch) const {
-  const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, copies());
-  return sequence_loss(model_->logits(tensors), tensors.target, loss_config());
+  const LossConfig config = loss_config(recipe_.train);
+  const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
+  return sequence_loss(model_->logits(tensors), tensors.target, config);
 }
 
 Tensor AccompanyTask::full_batch_loss() const {
-  const int64_t rows = copies() * std::max<int64_t>(1, rows_.batch_tokens / rows_.length);
-  const Tensor ids = Tensor::zeros({rows, rows_.length}, DType::i32);
-  const std::vector<int32_t> full(static_cast<size_t>(rows), static_cast<int32_t>(rows_.length));
-  const Tensor lengths = Tensor::from_ints(full, {rows});
-  return sequence_loss(model_->logits({ids, lengths, ids, ids, lengths, 0, 0}), ids, loss_config());
+  const int64_t rows = std::max<int64_t>(1, rows_.batch_tokens / rows_.length);
+  return made_up_loss(*model_, rows, rows_.length, loss_config(recipe_.train));
 }
 
 Score AccompanyTask::validate(int64_t /*step*/) const {

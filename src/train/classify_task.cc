@@ -53,7 +53,7 @@ double metric_of(const std::string& name, std::span<const double> predicted,
 
 ClassifyTask::ClassifyTask(const Recipe& recipe, const std::filesystem::path& folder,
                            const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   table_ = read_table(recipe_.data.table, columns_of(recipe_.data));
   skipped_ = table_.skipped;
   std::vector<std::string> texts;

@@ -13,8 +13,6 @@ class ClassifyTask : public Task {
  public:
   ClassifyTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -42,11 +40,7 @@ class ClassifyTask : public Task {
   Tensor loss_of(const Tensor& outputs, std::span<const double> labels) const;
   Score judge(const TextEncoder& model, const Examples& examples, int64_t step) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  TextEncoder* model_ = nullptr;  // the same
+  TextEncoder* model_ = nullptr;  // any_
   int64_t longest_ = 0;
   LabelledTexts table_;  // of the training, until begin()
   std::optional<TextEpochs> epochs_;

@@ -13,7 +13,7 @@ namespace heed {
 
 LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& folder,
                            const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   check(recipe.train.agreement == 0.0F,
         "[train] train.agreement is {}, which the task language does not have: set it to 0",
         recipe.train.agreement);
@@ -65,10 +65,8 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
   const Shape shape{std::ssize(window.input) / length_, length_};
-  return sequence_loss(
-      model_->logits(Tensor::from_ints(window.input, shape)),
-      Tensor::from_ints(window.target, shape),
-      {.kind = recipe_.train.loss, .label_smoothing = recipe_.train.label_smoothing});
+  return sequence_loss(model_->logits(Tensor::from_ints(window.input, shape)),
+                       Tensor::from_ints(window.target, shape), loss_config(recipe_.train));
 }
 
 Tensor LanguageTask::full_batch_loss() const {

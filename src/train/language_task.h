@@ -10,8 +10,6 @@ class LanguageTask : public Task {
  public:
   LanguageTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
   std::optional<int64_t> epoch_batches() const override { return windows_->epoch_batches(); }
@@ -29,11 +27,7 @@ class LanguageTask : public Task {
   int64_t rows() const;
   TextSource source(std::vector<std::string> files) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  LanguageModel* model_ = nullptr;  // the same
+  LanguageModel* model_ = nullptr;  // any_
   int64_t length_ = 0;              // of a window
   std::optional<TokenWindows> windows_;
   std::vector<int32_t> held_out_;

@@ -60,6 +60,20 @@ Tensor prediction_loss(const Tensor& logits, const Tensor& targets, const LossCo
 
 }  // namespace
 
+LossConfig loss_config(const StepConfig& train) {
+  return {
+      .kind = train.loss, .label_smoothing = train.label_smoothing, .agreement = train.agreement};
+}
+
+Tensor made_up_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
+                    const LossConfig& config) {
+  const int64_t all = rows * config.copies();
+  const Tensor ids = Tensor::zeros({all, length}, DType::i32);
+  const std::vector<int32_t> full(static_cast<size_t>(all), static_cast<int32_t>(length));
+  const Tensor lengths = Tensor::from_ints(full, {all});
+  return sequence_loss(model.logits({ids, lengths, ids, ids, lengths, 0, 0}), ids, config);
+}
+
 Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
   Tensor loss = prediction_loss(logits, targets, config);
   if (config.agreement == 0.0F) {

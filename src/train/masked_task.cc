@@ -48,7 +48,7 @@ std::vector<std::vector<int32_t>> encode_lines(const Tokenizer& tokenizer,
 
 MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder,
                        const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   const std::vector<std::string> lines = lines_of(recipe_.data);
   tokenizers_ = prepare_text_tokenizer(recipe_, folder, lines);
   const std::optional<int32_t> mask = tokenizers_.source->find("[MASK]");

@@ -12,8 +12,6 @@ class MaskedTask : public Task {
  public:
   MaskedTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -45,12 +43,8 @@ class MaskedTask : public Task {
                                     uint64_t stream) const;
   Tensor word_loss(const MaskedBatch& batch, Tensor* hidden) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  TextEncoder* encoder_ = nullptr;  // the same
-  MaskedModel* heads_ = nullptr;    // the same
+  TextEncoder* encoder_ = nullptr;  // any_
+  MaskedModel* heads_ = nullptr;    // any_
   int32_t mask_ = 0;                // [MASK]
   int64_t longest_ = 0;
   std::vector<std::vector<int32_t>> lines_;  // to learn from

@@ -12,7 +12,7 @@
 namespace heed {
 
 MusicTask::MusicTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope)
-    : recipe_(recipe), form_(music_form_of(recipe.data)) {
+    : Task(recipe), form_(music_form_of(recipe.data)) {
   check(recipe.train.agreement == 0.0F,
         "[train] train.agreement is {}, which the task music does not have: set it to 0",
         recipe.train.agreement);
@@ -56,9 +56,8 @@ std::unique_ptr<TaskBatch> MusicTask::next() {
 Tensor MusicTask::loss(const TaskBatch& batch) const {
   const MusicBatch& music = static_cast<const PieceBatch&>(batch).music;
   const Shape shape{music.rows, music.width};
-  return sequence_loss(
-      model_->logits(Tensor::from_ints(music.input, shape)), Tensor::from_ints(music.target, shape),
-      {.kind = recipe_.train.loss, .label_smoothing = recipe_.train.label_smoothing});
+  return sequence_loss(model_->logits(Tensor::from_ints(music.input, shape)),
+                       Tensor::from_ints(music.target, shape), loss_config(recipe_.train));
 }
 
 Tensor MusicTask::full_batch_loss() const {

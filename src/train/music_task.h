@@ -18,8 +18,6 @@ class MusicTask : public Task {
  public:
   MusicTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
   std::optional<int64_t> epoch_batches() const override { return epochs_->epoch_batches(); }
@@ -37,12 +35,8 @@ class MusicTask : public Task {
 
   Perplexity measure(const LanguageModel& model, const std::vector<MusicPiece>& pieces) const;
 
-  Recipe recipe_;
   MusicForm form_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  LanguageModel* model_ = nullptr;  // the same
+  LanguageModel* model_ = nullptr;  // any_
   int64_t length_ = 0;              // of a window
   std::optional<MusicEpochs> epochs_;
   std::vector<MusicPiece> held_out_;

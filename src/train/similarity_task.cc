@@ -46,7 +46,7 @@ Tensor unit_rows(const Tensor& x) {
 
 SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder,
                                const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   check(!recipe_.data.pair_column.empty(), "[similarity] data.pair_column names no second text");
   table_ = read_table(recipe_.data.table, columns_of(recipe_));
   skipped_ = table_.skipped;

@@ -14,8 +14,6 @@ class SimilarityTask : public Task {
  public:
   SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
   std::optional<int64_t> epoch_batches() const override { return epochs_->epoch_batches(); }
@@ -43,11 +41,7 @@ class SimilarityTask : public Task {
                  std::vector<float>* cosines) const;
   Score judge(const TextEncoder& model, const Pairs& pairs) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  TextEncoder* model_ = nullptr;  // the same
+  TextEncoder* model_ = nullptr;  // any_
   int64_t longest_ = 0;
   LabelledTexts table_;  // of the training, until begin()
   Pairs pairs_;

@@ -48,7 +48,7 @@ Shifted shift(const HostTexts& texts) {
 
 SummariseTask::SummariseTask(const Recipe& recipe, const std::filesystem::path& folder,
                              const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   check(recipe.train.agreement == 0.0F,
         "[train] train.agreement is {}, which the task summarise does not have: set it to 0",
         recipe.train.agreement);
@@ -115,10 +115,7 @@ std::unique_ptr<TaskBatch> SummariseTask::next() {
 Tensor SummariseTask::loss_of(const LanguageModel& model, const HostTexts& texts,
                               bool training) const {
   const Shifted shifted = shift(texts);
-  LossConfig config{.kind = "cross_entropy"};
-  if (training) {
-    config = {.kind = recipe_.train.loss, .label_smoothing = recipe_.train.label_smoothing};
-  }
+  const LossConfig config = training ? loss_config(recipe_.train) : LossConfig();
   return sequence_loss(model.logits(shifted.input), shifted.target, config);
 }
 

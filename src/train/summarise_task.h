@@ -12,8 +12,6 @@ class SummariseTask : public Task {
  public:
   SummariseTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
   std::optional<int64_t> epoch_batches() const override { return epochs_->epoch_batches(); }
@@ -35,11 +33,7 @@ class SummariseTask : public Task {
   Tensor loss_of(const LanguageModel& model, const HostTexts& texts, bool training) const;
   double mean_loss(const LanguageModel& model, const std::vector<EncodedText>& texts) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;
-  std::unique_ptr<Model> any_;
-  LanguageModel* model_ = nullptr;  // the same
+  LanguageModel* model_ = nullptr;  // any_
   int64_t longest_ = 0;
   std::optional<TextEpochs> epochs_;
   std::vector<EncodedText> held_out_;

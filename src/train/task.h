@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "data/batches.h"
 #include "models/folder.h"
@@ -40,12 +41,11 @@ struct Score {
 class Task {
  public:
   virtual ~Task() = default;
-  Task() = default;
   Task(const Task&) = delete;
   Task& operator=(const Task&) = delete;
 
-  virtual const FolderConfig& config() const = 0;
-  virtual const Tokenizers& tokenizers() const = 0;
+  const FolderConfig& config() const { return config_; }
+  const Tokenizers& tokenizers() const { return tokenizers_; }
 
   // Whether a training that begins with another model's weights may do without them for this
   // parameter: heads that the other task did not have.
@@ -68,6 +68,15 @@ class Task {
   virtual Score validate(int64_t step) const = 0;
   // How the model in the folder does on the test set, in a line; empty: there is none.
   virtual std::string test(const std::filesystem::path& folder) const = 0;
+
+ protected:
+  explicit Task(Recipe recipe) : recipe_(std::move(recipe)) {}
+
+  Recipe recipe_;
+  // Constructors fill these in, the model last.
+  FolderConfig config_;
+  Tokenizers tokenizers_;
+  std::unique_ptr<Model> any_;
 };
 
 std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::path& folder,

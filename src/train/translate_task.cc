@@ -9,7 +9,7 @@ namespace heed {
 
 TranslateTask::TranslateTask(const Recipe& recipe, const std::filesystem::path& folder,
                              const Scope& scope)
-    : recipe_(recipe) {
+    : Task(recipe) {
   recipe_.data = materialise_data(recipe.data, folder);
   tokenizers_ = prepare_tokenizers(recipe_, folder);
   config_.model = model_to_train(recipe_, tokenizers_);
@@ -53,26 +53,18 @@ std::string TranslateTask::skipped() const {
   return report.skipped() > 0 ? report.text() : "";
 }
 
-LossConfig TranslateTask::loss_config() const {
-  return {.kind = recipe_.train.loss,
-          .label_smoothing = recipe_.train.label_smoothing,
-          .agreement = recipe_.train.agreement};
-}
-
 Tensor TranslateTask::loss(const TaskBatch& batch) const {
-  const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, copies());
-  return sequence_loss(model_->logits(tensors), tensors.target, loss_config());
+  const LossConfig config = loss_config(recipe_.train);
+  const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
+  return sequence_loss(model_->logits(tensors), tensors.target, config);
 }
 
 Tensor TranslateTask::full_batch_loss() const {
   constexpr int64_t kLength = 32;  // of a typical sentence
   const int64_t most = model_->longest() > 0 ? std::min(kLength, model_->longest()) : kLength;
   const int64_t length = std::min(most, recipe_.data.batch_tokens);
-  const int64_t rows = copies() * std::max<int64_t>(1, recipe_.data.batch_tokens / length);
-  const Tensor ids = Tensor::zeros({rows, length}, DType::i32);
-  const std::vector<int32_t> full(static_cast<size_t>(rows), static_cast<int32_t>(length));
-  const Tensor lengths = Tensor::from_ints(full, {rows});
-  return sequence_loss(model_->logits({ids, lengths, ids, ids, lengths, 0, 0}), ids, loss_config());
+  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
+  return made_up_loss(*model_, rows, length, loss_config(recipe_.train));
 }
 
 Score TranslateTask::validate(int64_t step) const {

@@ -29,7 +29,7 @@ kernels::LogisticMixture arguments(int64_t components, const Buffer& x, float* l
           .levels = 256,
           .parameters = x.in(),
           .targets = kTargets.data(),
-          .ignored = kIgnored,
+          .ignore = kIgnored,
           .losses = losses};
 }
 

@@ -49,7 +49,7 @@ OpCase mixture_case(const Scenario& s) {
     for (size_t i = 0; i < s.targets.size(); ++i) {
       const auto target = static_cast<int64_t>(s.targets[i]);
       const std::span<const double> row(&a[0].values[i * width], width);
-      const bool counts = target != s.options.ignored;
+      const bool counts = target != s.options.ignore;
       losses.values.push_back(
           counts ? -std::log(reference::logistic_mixture(row, target, s.options.levels)) : 0.0);
       total += losses.values.back();
@@ -86,7 +86,7 @@ const bool kRegistered = add_cases({
     mixture_case({.name = "ignored",
                   .targets = {7, -1, 0, -1},
                   .components = 5,
-                  .options = {.levels = 16, .ignored = -1}}),
+                  .options = {.levels = 16, .ignore = -1}}),
     mixture_case({.name = "nothing_counts", .targets = {-100, -100}}),
     mixture_case({.name = "sum", .targets = {90, 160}, .options = {.reduction = Reduction::sum}}),
     mixture_case({.name = "none",
