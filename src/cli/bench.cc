@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <functional>
 #include <limits>
@@ -17,6 +18,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cli/bench_case.h"
+#include "cli/bench_images.h"
 #include "cli/bench_layers.h"
 #include "cli/bench_music.h"
 #include "cli/bench_relative.h"
@@ -129,6 +131,9 @@ void print(const Measurement& m, bool json) {
   std::fflush(stdout);
 }
 
+// Cases that print tables of their own.
+constexpr std::array<const char*, 4> kAlone{"layers", "relative", "images", "music-decode"};
+
 const BenchCase& find_case(const std::string& name) {
   std::vector<std::string> names;
   for (const BenchCase& bench_case : bench_cases()) {
@@ -137,9 +142,7 @@ const BenchCase& find_case(const std::string& name) {
     }
     names.push_back(bench_case.name);
   }
-  names.push_back("layers");
-  names.push_back("relative");
-  names.push_back("music-decode");
+  names.insert(names.end(), kAlone.begin(), kAlone.end());
   fail("[bench] no case \"{}\"; the nearest is \"{}\" (heed bench --help lists them)", name,
        nearest(name, names));
 }
@@ -164,6 +167,29 @@ void run_in_child(const std::string& name, const std::function<void()>& work) {
   check(status == 0, "[bench] {} failed", name);
 }
 
+void run_alone(const std::string& name, const Options& options) {
+  const DType dtype = dtype_named(options.dtypes[0]);
+  check(dtype != DType::i8 || name == "music-decode" || name == "relative",
+        "[bench] {} does not run on int8 weights", name);
+  if (name == "layers") {
+    LayersOptions layers = options.layers;
+    layers.dtype = dtype;
+    layers.repetitions = options.repetitions;
+    bench_layers(layers, options.json);
+  } else if (name == "relative") {
+    bench_relative({.repetitions = options.repetitions}, options.json);
+  } else if (name == "images") {
+    bench_images({.svg = options.layers.svg, .dtype = dtype, .repetitions = options.repetitions},
+                 options.json);
+  } else {
+    for (const std::string& each : options.dtypes) {
+      run_in_child(fmt::format("music-decode in {}", each), [&] {
+        bench_music({.dtype = dtype_named(each), .repetitions = options.repetitions}, options.json);
+      });
+    }
+  }
+}
+
 void run(const Options& options) {
   if (options.threads > 0) {
     set_num_threads(options.threads);
@@ -175,30 +201,12 @@ void run(const Options& options) {
   if (cases.size() == 1 && cases[0] == "translate") {
     cases = {"mt-greedy-1", "mt-beam-1", "mt-greedy-32", "mt-beam-32"};
   }
-  if (cases.size() == 1 && cases[0] == "layers") {
-    LayersOptions layers = options.layers;
-    layers.dtype = dtype_named(options.dtypes[0]);
-    check(layers.dtype != DType::i8, "[bench] layers does not run on int8 weights");
-    layers.repetitions = options.repetitions;
-    bench_layers(layers, options.json);
-    return;
-  }
-  if (cases.size() == 1 && cases[0] == "relative") {
-    bench_relative({.repetitions = options.repetitions}, options.json);
-    return;
-  }
-  if (cases.size() == 1 && cases[0] == "music-decode") {
-    for (const std::string& dtype : options.dtypes) {
-      run_in_child(fmt::format("music-decode in {}", dtype), [&] {
-        bench_music({.dtype = dtype_named(dtype), .repetitions = options.repetitions},
-                    options.json);
-      });
+  for (const char* alone : kAlone) {
+    if (std::ranges::count(cases, alone) > 0) {
+      check(cases.size() == 1, "[bench] {} runs alone; leave out the other cases", alone);
+      run_alone(alone, options);
+      return;
     }
-    return;
-  }
-  for (const char* alone : {"layers", "relative", "music-decode"}) {
-    check(std::ranges::count(cases, alone) == 0, "[bench] {} runs alone; leave out the other cases",
-          alone);
   }
   for (const std::string& name : cases) {
     // Before the first measurement.
@@ -233,6 +241,7 @@ void add_bench(CLI::App& app) {
   list +=
       "  relative     relative attention with a vector for each pair, and skewed: memory and "
       "time\n";
+  list += "  images       full and local attention over images of 16 x 16, 32 x 32 and 64 x 64\n";
   list +=
       "  music-decode generating music with a cache and without: speed, time of a minute, memory\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";

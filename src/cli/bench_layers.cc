@@ -454,7 +454,8 @@ void add_layers_options(CLI::App& bench, LayersOptions& options) {
   // Far above what memory and patience allow, and far below where sizes overflow.
   constexpr int64_t kMost = 1 << 20;
   const CLI::Range range(int64_t{1}, kMost);
-  bench.add_option("--svg", options.svg, "Writes a plot to this file")->group(group);
+  bench.add_option("--svg", options.svg, "Writes a plot to this file; also of `heed bench images`")
+      ->group(group);
   bench.add_option("--lengths", options.lengths, "Lengths measured at dim 1000, such as 250,500")
       ->delimiter(',')
       ->check(range)

@@ -4,7 +4,8 @@
 namespace heed::cli {
 
 void add_image(CLI::App& app) {
-  CLI::App* image = app.add_subcommand("image", "Draws, completes, enlarges, denoises and grows images");
+  CLI::App* image =
+      app.add_subcommand("image", "Draws, completes, enlarges, denoises and grows images");
   image->require_subcommand(1);
   image->footer(
       "Examples:\n  heed image sample --model runs/digits --output digits.png\n"

@@ -26,6 +26,7 @@ struct ImageArguments {
   int64_t first = 0;
   int64_t variants = 3;
   double keep = 0.5;
+  bool small = false;  // the images are those that shall be enlarged
   SampleOptions sample;
 };
 
@@ -69,8 +70,7 @@ Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int
 }
 
 // The images that are named, as the model has learned them.
-ImageSet read_for(const LoadedImageModel& model, const ImageArguments& arguments) {
-  const ImageLayout& layout = model.model->layout();
+ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
   ImageFiles files = arguments.files;
   files.height = layout.rows;
   files.width = layout.columns;
@@ -139,7 +139,7 @@ void sample(const ImageArguments& arguments) {
 void complete(const ImageArguments& arguments) {
   const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
   const ImageLayout& layout = model->model->layout();
-  const ImageSet images = read_for(*model, arguments);
+  const ImageSet images = read_for(layout, arguments);
   const int64_t samples = layout.samples();
   const auto given =
       static_cast<int64_t>(std::lround(arguments.keep * static_cast<double>(layout.rows))) *
@@ -190,7 +190,7 @@ ImageSet blown_up(const ImageSet& small, int64_t factor) {
   return large;
 }
 
-// A line an image: made small, what the model makes of it, and as it was.
+// A line an image: the small one, what the model makes of it, and what it was made small from.
 void upscale(const ImageArguments& arguments) {
   const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
   const ImageLayout& layout = model->model->layout();
@@ -198,8 +198,8 @@ void upscale(const ImageArguments& arguments) {
   check(source.rows > 0, "[image] {} does not enlarge images; train one with image.enlarge",
         arguments.model);
   const int64_t factor = layout.rows / source.rows;
-  const ImageSet images = read_for(*model, arguments);
-  const ImageSet small = downscaled(images, factor);
+  const ImageSet images = read_for(arguments.small ? source : layout, arguments);
+  const ImageSet small = arguments.small ? images : downscaled(images, factor);
   std::vector<int32_t> values;
   for (int64_t i = 0; i < small.count() * arguments.variants; ++i) {
     const std::span<const uint8_t> image = small.image(i / arguments.variants);
@@ -217,10 +217,13 @@ void upscale(const ImageArguments& arguments) {
     sheet.pixels.insert(sheet.pixels.end(), before.begin(), before.end());
     const auto begin = levels.begin() + i * arguments.variants * layout.samples();
     sheet.pixels.insert(sheet.pixels.end(), begin, begin + arguments.variants * layout.samples());
-    const std::span<const uint8_t> image = images.image(i);
-    sheet.pixels.insert(sheet.pixels.end(), image.begin(), image.end());
+    if (!arguments.small) {
+      const std::span<const uint8_t> image = images.image(i);
+      sheet.pixels.insert(sheet.pixels.end(), image.begin(), image.end());
+    }
   }
-  report(arguments.output, contact_sheet(sheet, 2 + arguments.variants), images.count());
+  const int64_t across = (arguments.small ? 1 : 2) + arguments.variants;
+  report(arguments.output, contact_sheet(sheet, across), images.count());
 }
 
 void add_common(CLI::App& command, ImageArguments& arguments) {
@@ -286,6 +289,7 @@ void add_image_models(CLI::App& image) {
   command = image.add_subcommand("upscale", "Makes images small, and draws them large again");
   add_common(*command, *enlarged);
   add_files(*command, *enlarged);
+  command->add_flag("--small", enlarged->small, "the images are small ones already");
   command->footer(
       "Example:\n  heed image upscale --model runs/mnist-enlarge t10k-images-idx3-ubyte.gz "
       "--output large.png");

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/reduction.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -133,6 +134,51 @@ class MaskedModel {
   virtual Tensor words(const Tensor& hidden, const Tensor& places) const = 0;
   // Whether the second text follows the first: [B,2], 0 if it does.
   virtual Tensor follows(const Tensor& hidden, const TextBatch& batch) const = 0;
+};
+
+// Images of one size. A sample is one channel of one pixel; their raster order is row by row, pixel
+// by pixel, channel by channel.
+struct ImageLayout {
+  int64_t rows = 28;
+  int64_t columns = 28;
+  int64_t channels = 1;
+  int64_t levels = 256;  // that a sample can have
+
+  int64_t samples() const { return rows * columns * channels; }
+};
+
+// B images, and what they are drawn from.
+struct ImageBatch {
+  Tensor values;   // i32 [B,T]: levels, in raster order
+  Tensor classes;  // i32 [B], for models that know classes
+  Tensor source;   // i32 [B,S]: the small images, for models that enlarge
+};
+
+// The distribution of images, sample by sample in an order of the model's own.
+class ImageModel : public Model {
+ public:
+  static constexpr const char* kWhat = "an image model";
+
+  virtual const ImageLayout& layout() const = 0;
+  virtual int64_t classes() const = 0;     // 0: none are given
+  virtual ImageLayout source() const = 0;  // of the small images; 0 rows: there are none
+  // Where in raster order the sample of each step stands.
+  virtual std::span<const int32_t> order() const = 0;
+
+  // What is said of each sample given those before it: [B,T,O], step by step.
+  virtual Tensor outputs(const ImageBatch& batch,
+                         std::vector<LayerAttention>* maps = nullptr) const = 0;
+  // -log p of the levels i32 [..., T] that came, in nats, from outputs of the same steps.
+  virtual Tensor loss(const Tensor& outputs, const Tensor& levels, Reduction reduction) const = 0;
+  // The probability of each level, from the outputs of one step.
+  virtual void probabilities(std::span<const float> outputs,
+                             std::span<float> probabilities) const = 0;
+
+  // Begins R images; of the conditions only classes and source count.
+  virtual std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const = 0;
+  // The outputs of the next step, [R,O], after the levels i32 [R] of the step before; undefined at
+  // the first step.
+  virtual Tensor step(const Tensor& levels, DecodeState& state) const = 0;
 };
 
 }  // namespace heed

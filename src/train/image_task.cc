@@ -109,7 +109,7 @@ double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_im
 
 ImageTask::ImageTask(const Recipe& recipe, const std::filesystem::path& /*folder*/,
                      const Scope& scope)
-    : recipe_(recipe), splits_(read_images(recipe.image)) {
+    : Task(recipe), splits_(read_images(recipe.image)) {
   check(splits_.train.count() > 0, "[image] there is no image to learn from");
   config_.model = model_for(recipe_, splits_.train);
   config_.labels = recipe_.image.classes ? splits_.train.class_names : std::vector<std::string>();
@@ -151,18 +151,19 @@ std::unique_ptr<TaskBatch> ImageTask::next() {
   return batch;
 }
 
+Tensor ImageTask::loss_of(std::span<const int64_t> images) const {
+  const ImageBatch batch = image_batch(*model_, splits_.train, images, recipe_.image.enlarge);
+  return model_->loss(model_->outputs(batch), in_order(*model_, batch.values), Reduction::mean);
+}
+
 Tensor ImageTask::loss(const TaskBatch& batch) const {
-  const ImageBatch images = image_batch(
-      *model_, splits_.train, static_cast<const IndexBatch&>(batch).images, recipe_.image.enlarge);
-  return model_->loss(model_->outputs(images), in_order(*model_, images.values), Reduction::mean);
+  return loss_of(static_cast<const IndexBatch&>(batch).images);
 }
 
 Tensor ImageTask::full_batch_loss() const {
-  std::vector<int64_t> indices(
-      static_cast<size_t>(std::min(batch_images(), splits_.train.count())));
-  std::iota(indices.begin(), indices.end(), int64_t{0});
-  const ImageBatch images = image_batch(*model_, splits_.train, indices, recipe_.image.enlarge);
-  return model_->loss(model_->outputs(images), in_order(*model_, images.values), Reduction::mean);
+  std::vector<int64_t> some(static_cast<size_t>(std::min(batch_images(), splits_.train.count())));
+  std::iota(some.begin(), some.end(), int64_t{0});
+  return loss_of(some);
 }
 
 std::string ImageTask::describe(double nats, int64_t images) const {

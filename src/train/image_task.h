@@ -22,8 +22,6 @@ class ImageTask : public Task {
  public:
   ImageTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
 
-  const FolderConfig& config() const override { return config_; }
-  const Tokenizers& tokenizers() const override { return tokenizers_; }
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
   std::optional<int64_t> epoch_batches() const override;
@@ -41,11 +39,9 @@ class ImageTask : public Task {
   int64_t batch_images() const;
   std::string describe(double nats, int64_t images) const;
 
-  Recipe recipe_;
-  FolderConfig config_;
-  Tokenizers tokenizers_;  // none
-  std::unique_ptr<Model> any_;
-  ImageModel* model_ = nullptr;  // the same
+  Tensor loss_of(std::span<const int64_t> images) const;
+
+  ImageModel* model_ = nullptr;  // any_
   ImageSplits splits_;
   std::vector<int64_t> order_;  // of the images in the epoch
   int64_t ordered_epoch_ = -1;

@@ -2,26 +2,7 @@
 # The program with images: draws, adds noise and takes it out, grows a texture, unpacks CIFAR-10's sheets.
 # Usage: tests/cli/image_cli.sh HEED
 set -Eeuo pipefail
-heed=$(realpath "$1")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder"
-
-failed=0
-fail() {
-  echo "failed: $*" >&2
-  failed=1
-}
-expect() { # what, expected, found
-  [ "$2" = "$3" ] || fail "$1: expected \"$2\", found \"$3\""
-}
-expect_error() { # text, command...
-  local text=$1 status=0
-  shift
-  "$@" > out.txt 2> err.txt || status=$?
-  [ $status -eq 1 ] || [ $status -eq 2 ] || fail "$*: status $status"
-  grep -qF -- "$text" err.txt || fail "$*: expected \"$text\", found \"$(cat err.txt)\""
-}
+. "$(dirname "$0")/support.sh"
 
 expect "digits" "digits.png: 115 x 86" "$("$heed" image draw digits --count 12 --output digits.png)"
 expect "shapes" "shapes.png: 65 x 65" "$("$heed" image draw shapes --count 4 --output shapes.png)"
