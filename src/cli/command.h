@@ -2,6 +2,8 @@
 // itself to the parser.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
@@ -45,6 +47,13 @@ inline std::filesystem::path numbered_path(const std::filesystem::path& path, si
                               path.extension().string());
   }
   return numbered;
+}
+
+// Files that could not be used, and why, on standard error; nothing if there are none.
+inline void warn_skipped(const std::string& skipped) {
+  if (!skipped.empty()) {
+    fmt::print(stderr, "{}\n", skipped);
+  }
 }
 
 void add_bench(CLI::App& app);

@@ -55,6 +55,7 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
   data.grey = layout.channels == 1;
   data.levels = data.binarise == "no" ? layout.levels : 256;
   const ImageSet set = read_images(data).test;
+  warn_skipped(set.skipped);
   check(
       set.levels == layout.levels && set.channels == layout.channels,
       "[eval] the images have {} channels of {} levels, the model {} of {}; is --binarise missing?",
@@ -70,7 +71,8 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
 }
 
 void eval(const EvalArguments& arguments) {
-  if (LoadedFolder loaded; load_config(arguments.model).model.contains("rows")) {
+  if (is_model_folder(arguments.model) && load_config(arguments.model).model.contains("rows")) {
+    LoadedFolder loaded;
     load_folder(arguments.model, arguments.precision, loaded);
     eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments);
     return;

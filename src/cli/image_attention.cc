@@ -60,13 +60,18 @@ void draw_panel(const Panel& panel, int64_t x0, int64_t y0, Image& picture) {
 
 }  // namespace
 
+void check_pixel(const ImageLayout& layout, int64_t row, int64_t column) {
+  check(row >= 0 && row < layout.rows && column >= 0 && column < layout.columns,
+        "[image] pixel {},{} lies outside {}x{}", row, column, layout.rows, layout.columns);
+}
+
 Image attention_of_pixel(const ImageModel& model, const ImageBatch& batch, int64_t row,
                          int64_t column) {
   const ImageLayout& layout = model.layout();
-  check(row >= 0 && row < layout.rows && column >= 0 && column < layout.columns,
-        "[image] pixel {},{} lies outside {}x{}", row, column, layout.rows, layout.columns);
+  check_pixel(layout, row, column);
   std::vector<LayerAttention> maps;
   model.outputs(batch, &maps);
+  check(!maps.empty(), "[image] the model has no attention to show");
   const int64_t pixel = row * layout.columns + column;
   const auto order = model.order();
   const auto step =

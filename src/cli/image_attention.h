@@ -12,4 +12,7 @@ namespace heed::cli {
 Image attention_of_pixel(const ImageModel& model, const ImageBatch& batch, int64_t row,
                          int64_t column);
 
+// An Error for a pixel that there is not.
+void check_pixel(const ImageLayout& layout, int64_t row, int64_t column);
+
 }  // namespace heed::cli

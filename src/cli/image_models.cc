@@ -75,6 +75,7 @@ ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
   files.height = layout.rows;
   files.width = layout.columns;
   const ImageSet all = read_image_files(files);
+  warn_skipped(all.skipped);
   const int64_t last = std::min(arguments.first + arguments.count, all.count());
   check(arguments.first < last, "[image] {} has {} images, expected more than --first {}",
         files.paths.front(), all.count(), arguments.first);
@@ -100,14 +101,23 @@ void report(const std::string& path, const Image& sheet, int64_t images) {
   fmt::print("{}: {} images, {} x {}\n", path, images, sheet.width, sheet.height);
 }
 
+struct Pixel {
+  int64_t row, column;
+};
+Pixel chosen_pixel(const ImageLayout& layout, const ImageArguments& arguments) {
+  if (arguments.pixel.empty()) {
+    return {layout.rows / 2, layout.columns / 2};
+  }
+  check_pixel(layout, arguments.pixel[0], arguments.pixel[1]);
+  return {arguments.pixel[0], arguments.pixel[1]};
+}
+
 void write_attention(const LoadedImageModel& model, const ImageArguments& arguments,
                      const ImageBatch& batch) {
   if (arguments.attention.empty()) {
     return;
   }
-  const ImageLayout& layout = model.model->layout();
-  const int64_t row = arguments.pixel.empty() ? layout.rows / 2 : arguments.pixel[0];
-  const int64_t column = arguments.pixel.empty() ? layout.columns / 2 : arguments.pixel[1];
+  const auto [row, column] = chosen_pixel(model.model->layout(), arguments);
   write_png(arguments.attention, attention_of_pixel(*model.model, batch, row, column));
   fmt::print("{}: where pixel {},{} looked, a row a layer, a column a head\n", arguments.attention,
              row, column);
@@ -117,6 +127,7 @@ void sample(const ImageArguments& arguments) {
   const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
   check(model->model->source().rows == 0,
         "[image] {} enlarges images: give it some with heed image upscale", arguments.model);
+  chosen_pixel(model->model->layout(), arguments);  // what is wrong with it shows before the work
   SampleOptions options = arguments.sample;
   options.images = arguments.count;
   options.conditions.classes = classes_for(*model, arguments.class_name, options.images);

@@ -12,6 +12,7 @@
 #include "base/parallel.h"
 #include "data/images.h"
 #include "data/resize.h"
+#include "data/skipped_files.h"
 
 namespace heed {
 namespace {
@@ -49,16 +50,6 @@ std::vector<PngFile> find_files(const fs::path& folder) {
   std::ranges::sort(files, {},
                     [](const PngFile& file) { return std::tie(file.class_name, file.name); });
   return files;
-}
-
-std::string describe_skipped(const std::vector<std::string>& reasons) {
-  constexpr size_t kNamed = 10;
-  const size_t named = std::min(kNamed, reasons.size());
-  const std::string more =
-      reasons.size() > named ? fmt::format("\n  and {} more", reasons.size() - named) : "";
-  return fmt::format(
-      "skipped {} PNG {}:\n  {}{}", reasons.size(), reasons.size() == 1 ? "file" : "files",
-      fmt::join(reasons.begin(), reasons.begin() + static_cast<int64_t>(named), "\n  "), more);
 }
 
 struct Reading {
@@ -104,7 +95,7 @@ ImageSet read_png_images(const fs::path& folder, int64_t height, int64_t width) 
   }
   check(faults.size() < files.size(), "[images] none of the {} PNG files in {} can be used; {}",
         files.size(), folder.string(), faults.empty() ? "" : faults.front());
-  set.skipped = faults.empty() ? "" : describe_skipped(faults);
+  set.skipped = describe_skipped("PNG", faults);
   for (size_t i = 0; i < files.size(); ++i) {
     if (!readings[i].image) {
       continue;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "data/skipped_files.h"
 #include "formats/midi.h"
 #include "music/augment.h"
 #include "music/performance.h"
@@ -57,19 +58,6 @@ std::vector<Note> read_notes(const fs::path& path) {
   return std::move(piece.notes);
 }
 
-std::string describe_skipped(const std::vector<std::string>& reasons) {
-  constexpr size_t kNamed = 10;
-  if (reasons.empty()) {
-    return "";
-  }
-  const size_t named = std::min(kNamed, reasons.size());
-  const std::string more =
-      reasons.size() > named ? fmt::format("\n  and {} more", reasons.size() - named) : "";
-  return fmt::format(
-      "skipped {} MIDI {}:\n  {}{}", reasons.size(), reasons.size() == 1 ? "file" : "files",
-      fmt::join(reasons.begin(), reasons.begin() + static_cast<int64_t>(named), "\n  "), more);
-}
-
 }  // namespace
 
 MusicPieces read_midi_pieces(const std::vector<std::string>& paths) {
@@ -87,7 +75,7 @@ MusicPieces read_midi_pieces(const std::vector<std::string>& paths) {
       reasons.emplace_back(error.what());
     }
   }
-  result.skipped = describe_skipped(reasons);
+  result.skipped = describe_skipped("MIDI", reasons);
   check(!result.pieces.empty(), "[music] no MIDI file is left: {}", result.skipped);
   return result;
 }
