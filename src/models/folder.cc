@@ -192,6 +192,10 @@ void save_tokenizers(const fs::path& folder, const Tokenizers& tokenizers) {
   }
 }
 
+Tokenizers load_tokenizers(const fs::path& folder, const Json& model) {
+  return model.contains("vocabulary") ? load_tokenizers(folder) : Tokenizers();
+}
+
 bool has_tokenizers(const fs::path& folder) {
   return has_tokenizer(folder) || (tokenizer_file(folder, "source").has_value() &&
                                    tokenizer_file(folder, "target").has_value());
@@ -323,12 +327,12 @@ void check_tokenizers(const fs::path& folder, const LoadedFolder& loaded) {
 void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFolder& loaded) {
   check(fs::is_directory(folder), "[model folder] {} is not a folder", folder.string());
   loaded.config = load_config(folder);
+  const Json& model = loaded.config.model;
+  loaded.tokenizers = load_tokenizers(folder, model);
   check(has_tensors(folder),
         "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
-  const Json& model = loaded.config.model;
   loaded.any = make_model(loaded.store.root(), model);
-  if (model.contains("vocabulary")) {
-    loaded.tokenizers = load_tokenizers(folder);
+  if (loaded.tokenizers.source != nullptr) {
     check_tokenizers(folder, loaded);
   }
   StoredParameters stored(folder, loaded.store, model.value("kind", ""));

@@ -29,6 +29,8 @@ struct Tokenizers {
 };
 void save_tokenizers(const std::filesystem::path& folder, const Tokenizers& tokenizers);
 Tokenizers load_tokenizers(const std::filesystem::path& folder);
+// None, if the model of this configuration reads no text.
+Tokenizers load_tokenizers(const std::filesystem::path& folder, const Json& model);
 bool has_tokenizers(const std::filesystem::path& folder);
 
 // What config.json says. GPT-2 and BERT have Hugging Face's, the others Heed's own.

@@ -141,8 +141,7 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   for (size_t i = 0; i < sums.size(); ++i) {
     values[i] = static_cast<float>(sums[i] / static_cast<double>(folders.size()));
   }
-  const bool text = config.model.contains("vocabulary");
-  save_folder(output, config, text ? load_tokenizers(folders.front()) : Tokenizers(), store);
+  save_folder(output, config, load_tokenizers(folders.front(), config.model), store);
 }
 
 }  // namespace heed

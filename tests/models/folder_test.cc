@@ -196,7 +196,8 @@ TEST(ModelFolder, WrongConfig) {
   EXPECT_EQ(error_with("kind", "transformers"),
             place +
                 "model.kind is \"transformers\", expected one of: transformer, rnn, conv, "
-                "gpt2, bert, rnn_encoder, music_transformer, rnn_language");
+                "gpt2, bert, rnn_encoder, music_transformer, rnn_language, image_transformer, "
+                "pixel_cnn");
   EXPECT_EQ(error_with("kind", Json::array({1})),
             place + "model.kind is a list, expected a text in quotes");
   Json json = good;

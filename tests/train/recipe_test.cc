@@ -125,7 +125,8 @@ TEST(Recipe, WrongValuesNameKeyAndRange) {
             "[FILE] train.precision is \"f16\", expected one of: f32, bf16");
   EXPECT_EQ(error_of_recipe(kSmall, {"model.kind=lstm"}),
             "[FILE] model.kind is \"lstm\", expected one of: transformer, rnn, conv, gpt2, "
-            "bert, rnn_encoder, music_transformer, rnn_language");
+            "bert, rnn_encoder, music_transformer, rnn_language, image_transformer, "
+            "pixel_cnn");
   EXPECT_EQ(error_of_recipe(kSmall, {"model.preset=huge"}),
             "[FILE] model.preset is \"huge\", expected one of: tiny, small, base, big");
 }
