@@ -20,6 +20,7 @@ find_package(SentencePiece REQUIRED)
 find_package(Utf8proc REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
+find_package(Httplib 0.11 REQUIRED)
 # FluidSynth's header is all that is needed: the library, which brings dozens of others, is loaded when there is sound to
 # make. Without it everything but `--audio` works.
 find_path(FluidSynth_INCLUDE_DIR fluidsynth.h)

@@ -6,7 +6,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # Kernels are left out: Highway compiles each file once per instruction set, and the headers drown the findings.
-folders=(base tensor text music formats autograd data image nn models decode train)
+folders=(base tensor text music formats autograd data image nn models decode train serve)
 
 if [[ $# -lt 1 || ! -f $1/compile_commands.json ]]; then
   echo "check-tidy: give a build folder with a compile_commands.json, such as build/release" >&2

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "base/error.h"
@@ -30,45 +29,6 @@ struct ImageArguments {
   SampleOptions sample;
 };
 
-using LoadedImageModel = Loaded<ImageModel>;
-
-// Levels [images, T] as a set.
-ImageSet set_of(const ImageLayout& layout, std::span<const int32_t> levels) {
-  ImageSet set{.height = layout.rows,
-               .width = layout.columns,
-               .channels = layout.channels,
-               .levels = layout.levels};
-  set.pixels.assign(levels.begin(), levels.end());
-  return set;
-}
-
-// The class of each image: the one asked for, or all by turns.
-Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int64_t images) {
-  const int64_t classes = model.model->classes();
-  check(classes > 0 || wanted.empty(), "[image] the model knows no classes: leave --class out");
-  if (classes == 0) {
-    return {};
-  }
-  std::vector<int32_t> ids;
-  for (int64_t i = 0; i < images; ++i) {
-    ids.push_back(static_cast<int32_t>(i % classes));
-  }
-  if (!wanted.empty()) {
-    const std::vector<std::string>& names = model.config.labels;
-    const auto found = std::find(names.begin(), names.end(), wanted);
-    int64_t id = found - names.begin();
-    if (found == names.end()) {
-      const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), id);
-      check(parsed.ec == std::errc() && parsed.ptr == wanted.data() + wanted.size() && id >= 0 &&
-                id < classes,
-            "[image] there is no class {}, expected one of {} or 0 to {}", wanted,
-            fmt::join(names, ", "), classes - 1);
-    }
-    ids.assign(ids.size(), static_cast<int32_t>(id));
-  }
-  return Tensor::from_ints(ids, {images});
-}
-
 // The images that are named, as the model has learned them.
 ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
   ImageFiles files = arguments.files;
@@ -79,13 +39,7 @@ ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
   const int64_t last = std::min(arguments.first + arguments.count, all.count());
   check(arguments.first < last, "[image] {} has {} images, expected more than --first {}",
         files.paths.front(), all.count(), arguments.first);
-  const bool binary = layout.levels == 2;
-  return prepared(slice(all, arguments.first, last),
-                  {.height = layout.rows,
-                   .width = layout.columns,
-                   .grey = layout.channels == 1,
-                   .levels = binary ? 256 : layout.levels,
-                   .binarise = binary ? Binarise::threshold : Binarise::no});
+  return prepared(slice(all, arguments.first, last), options_for(layout));
 }
 
 std::vector<int32_t> drawn(const ImageModel& model, const SampleOptions& options) {
@@ -132,7 +86,7 @@ void sample(const ImageArguments& arguments) {
   options.images = arguments.count;
   options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
   const std::vector<int32_t> levels = drawn(*model->model, options);
-  const ImageSet set = set_of(model->model->layout(), levels);
+  const ImageSet set = image_set(model->model->layout(), levels);
   const auto across = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(set.count()))));
   const bool by_class = model->model->classes() > 0 && arguments.class_name.empty();
   report(arguments.output,
@@ -155,7 +109,7 @@ void complete(const ImageArguments& arguments) {
   const auto given =
       static_cast<int64_t>(std::lround(arguments.keep * static_cast<double>(layout.rows))) *
       layout.columns * layout.channels;
-  ImageSet sheet = set_of(layout, {});
+  ImageSet sheet = image_set(layout, {});
   std::vector<int32_t> values;
   for (int64_t i = 0; i < images.count(); ++i) {
     for (int64_t j = 0; j < arguments.variants; ++j) {
@@ -222,7 +176,7 @@ void upscale(const ImageArguments& arguments) {
   options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
   const std::vector<int32_t> levels = drawn(*model->model, options);
   const ImageSet large = blown_up(small, factor);
-  ImageSet sheet = set_of(layout, {});
+  ImageSet sheet = image_set(layout, {});
   for (int64_t i = 0; i < images.count(); ++i) {
     const std::span<const uint8_t> before = large.image(i);
     sheet.pixels.insert(sheet.pixels.end(), before.begin(), before.end());

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "decode/music_rows.h"
+#include "decode/composition.h"
 #include "music/performance.h"
 
 namespace heed {
@@ -34,85 +34,6 @@ GridSpan grid_span(const Note& note, double step) {
   const auto begin = static_cast<size_t>(std::llround(note.start / step));
   return {begin, std::max(begin + 1, static_cast<size_t>(std::llround(note.end / step)))};
 }
-
-class Composition {
- public:
-  Composition(const LoadedLanguageModel& model, std::span<const Note> motif,
-              const MusicOptions& options)
-      : model_(model),
-        form_(music_form(*model.tokenizers.target)),
-        options_(options),
-        clock_(form_, sixteenth_seconds(options.quarters_per_minute)) {
-    motif_ = form_ == MusicForm::performance
-                 ? encode_performance(motif)
-                 : encode_chorale(quantise_chorale(motif, options.quarters_per_minute));
-    check_prompt(std::ssize(motif_));
-    for (const int32_t symbol : motif_) {
-      clock_.add(symbol);
-    }
-    check(limit() <= kLongestPiece,
-          "[continue] {:.0f} s of motif and {:.0f} s more, expected at most {} together",
-          clock_.seconds(), options.seconds, kLongestPiece);
-    prompt_ = music_tokens(motif_);
-    prompt_.insert(prompt_.begin(), model.tokenizers.target->special().start);
-  }
-
-  std::vector<ContinuedPiece> run(const MusicCallback& progress) const {
-    MusicRows rows(static_cast<size_t>(options_.pieces), clock_, motif_,
-                   {.seconds = options_.seconds, .tokens = options_.max_tokens}, progress);
-    std::vector<GenerateRequest> requests;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      requests.push_back({prompt_, i});
-    }
-    const SpecialIds& special = model_.tokenizers.target->special();
-    const auto made =
-        generate(model_, requests,
-                 {.sampling = options_.sampling,
-                  .max_tokens = options_.max_tokens,
-                  .seed = options_.seed,
-                  .forbidden = {special.pad, special.start, special.unk}},
-                 {.token = [&](size_t row, int32_t id) { return rows.add(row, id); }});
-    std::vector<ContinuedPiece> pieces;
-    for (size_t i = 0; i < rows.size(); ++i) {
-      pieces.push_back(finish(rows.symbols(i), rows.seconds(i), made[i]));
-    }
-    return pieces;
-  }
-
- private:
-  double limit() const { return clock_.seconds() + options_.seconds; }
-
-  ContinuedPiece finish(const std::vector<int32_t>& symbols, double seconds,
-                        const Generated& made) const {
-    ContinuedPiece piece{
-        .notes = form_ == MusicForm::performance
-                     ? decode_performance(symbols)
-                     : chorale_notes(decode_chorale(symbols), options_.quarters_per_minute),
-        .motif_end = clock_.seconds(),
-        .duration = options_.seconds > 0.0 ? std::min(seconds, limit()) : seconds,
-        .tokens = prompt_,
-        .motif_tokens = prompt_.size(),
-        .end = made.end,
-        .forgotten = made.forgotten};
-    piece.tokens.insert(piece.tokens.end(), made.ids.begin(), made.ids.end());
-    for (Note& note : piece.notes) {
-      if (options_.seconds > 0.0) {
-        // The last shift of the clock may go beyond; nothing begins there.
-        note.end = std::min(note.end, limit());
-      }
-      // A chorale's last sixteenth may lack voices; the clock does not count it then.
-      piece.duration = std::max(piece.duration, note.end);
-    }
-    return piece;
-  }
-
-  const LoadedLanguageModel& model_;
-  MusicForm form_;
-  const MusicOptions& options_;
-  MusicClock clock_;            // at the end of the motif
-  std::vector<int32_t> motif_;  // symbols
-  std::vector<int32_t> prompt_;
-};
 
 void find_keys(const ContinuedPiece& piece, NoteTokens& found) {
   std::map<std::pair<int64_t, int>, int64_t> begun;  // notes by step and pitch
@@ -190,12 +111,21 @@ int64_t most_tokens(double seconds) {
 std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
                                            std::span<const Note> motif, const MusicOptions& options,
                                            const MusicCallback& progress) {
-  check(
-      std::isfinite(options.seconds) && options.seconds >= 0.0 && options.seconds <= kLongestPiece,
-      "[continue] {} seconds of music, expected 0 to {}", options.seconds, kLongestPiece);
-  check(options.max_tokens > 0, "[continue] {} tokens, expected some", options.max_tokens);
   check(options.pieces > 0, "[continue] {} pieces, expected some", options.pieces);
-  return Composition(model, motif, options).run(progress);
+  const Composition composition(model, motif, options);
+  MusicRows rows = composition.rows(static_cast<size_t>(options.pieces), progress);
+  std::vector<GenerateRequest> requests;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    requests.push_back({composition.prompt(), i});
+  }
+  const std::vector<Generated> made =
+      generate(model, requests, composition.generating(),
+               {.token = [&](size_t row, int32_t id) { return rows.add(row, id); }});
+  std::vector<ContinuedPiece> pieces;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    pieces.push_back(composition.finish(rows, i, made[i]));
+  }
+  return pieces;
 }
 
 Chorale quantise_chorale(std::span<const Note> notes, double quarters_per_minute) {

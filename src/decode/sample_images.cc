@@ -1,84 +1,139 @@
 #include "decode/sample_images.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 
 namespace heed {
 namespace {
 
-// log p of each level, from the outputs of one image's step.
-std::vector<float> log_probabilities(const ImageModel& model, std::span<const float> outputs) {
-  std::vector<float> result(static_cast<size_t>(model.layout().levels));
-  model.probabilities(outputs, result);
-  for (float& value : result) {
-    value = value > 0.0F ? std::log(value) : -std::numeric_limits<float>::infinity();
-  }
-  return result;
-}
-
-// Calls level(image, raster index, log probabilities) for each image in each step, which says the
-// level that comes; after(step) goes on while it is true.
-template <typename Level, typename After>
-void walk(const ImageModel& model, int64_t images, const ImageBatch& conditions, const Level& level,
-          const After& after) {
-  const std::unique_ptr<DecodeState> state = model.start(images, conditions);
-  Tensor before;
-  for (size_t step = 0; step < model.order().size(); ++step) {
-    const std::vector<float> outputs = model.step(before, *state).to_vector();  // [R,O]
-    const size_t each = outputs.size() / static_cast<size_t>(images);
-    std::vector<int32_t> levels;
-    for (int64_t i = 0; i < images; ++i) {
-      levels.push_back(level(i, model.order()[step],
-                             log_probabilities(model, std::span(outputs).subspan(
-                                                          static_cast<size_t>(i) * each, each))));
-    }
-    before = Tensor::from_ints(levels, {images});
-    if (!after(static_cast<int64_t>(step) + 1)) {
-      return;
+// log p of each level for every image in the step that comes next.
+std::vector<std::vector<float>> next_step(const ImageModel& model, const Tensor& before,
+                                          DecodeState& state) {
+  const Tensor outputs = model.step(before, state).to(DType::f32);  // [R,O]
+  const auto each = static_cast<size_t>(outputs.dim(1));
+  std::vector<std::vector<float>> images;
+  for (int64_t i = 0; i < outputs.dim(0); ++i) {
+    std::vector<float>& levels = images.emplace_back(static_cast<size_t>(model.layout().levels));
+    model.probabilities(outputs.span<float>().subspan(static_cast<size_t>(i) * each, each), levels);
+    for (float& value : levels) {
+      value = value > 0.0F ? std::log(value) : -std::numeric_limits<float>::infinity();
     }
   }
+  return images;
 }
 
 }  // namespace
 
+ImageOptions options_for(const ImageLayout& layout) {
+  const bool binary = layout.levels == 2;
+  return {.height = layout.rows,
+          .width = layout.columns,
+          .grey = layout.channels == 1,
+          .levels = binary ? 256 : layout.levels,
+          .binarise = binary ? Binarise::threshold : Binarise::no};
+}
+
+ImageSet image_set(const ImageLayout& layout, std::span<const int32_t> levels) {
+  ImageSet set{.height = layout.rows,
+               .width = layout.columns,
+               .channels = layout.channels,
+               .levels = layout.levels};
+  set.pixels.assign(levels.begin(), levels.end());
+  return set;
+}
+
+Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int64_t images) {
+  const int64_t classes = model.model->classes();
+  check(classes > 0 || wanted.empty(), "[image] class {} is wanted, but the model knows no classes",
+        wanted);
+  if (classes == 0) {
+    return {};
+  }
+  std::vector<int32_t> ids;
+  for (int64_t i = 0; i < images; ++i) {
+    ids.push_back(static_cast<int32_t>(i % classes));
+  }
+  if (!wanted.empty()) {
+    const std::vector<std::string>& names = model.config.labels;
+    const auto found = std::find(names.begin(), names.end(), wanted);
+    int64_t id = found - names.begin();
+    if (found == names.end()) {
+      const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), id);
+      check(parsed.ec == std::errc() && parsed.ptr == wanted.data() + wanted.size() && id >= 0 &&
+                id < classes,
+            "[image] there is no class {}, expected one of {} or 0 to {}", wanted,
+            fmt::join(names, ", "), classes - 1);
+    }
+    ids.assign(ids.size(), static_cast<int32_t>(id));
+  }
+  return Tensor::from_ints(ids, {images});
+}
+
+ImageDrawing::ImageDrawing(const ImageModel& model, SampleOptions options)
+    : model_(model), options_(std::move(options)) {
+  const int64_t samples = model.layout().samples();
+  check(options_.images > 0, "[image] {} images, expected some", options_.images);
+  check(options_.given.empty() || (std::ssize(options_.given) == samples &&
+                                   options_.conditions.values.size() == options_.images * samples),
+        "[image] {} samples of an image are given, expected {}", options_.given.size(), samples);
+  check_sampling(options_.sampling);
+  state_ = model.start(options_.images, options_.conditions);
+  levels_.resize(static_cast<size_t>(options_.images * samples));
+}
+
+void ImageDrawing::step() {
+  const int32_t sample = model_.order()[static_cast<size_t>(steps_)];
+  const bool known = !options_.given.empty() && options_.given[static_cast<size_t>(sample)];
+  const std::vector<std::vector<float>> chances = next_step(model_, before_, *state_);
+  std::vector<int32_t> drawn;
+  for (int64_t image = 0; image < options_.images; ++image) {
+    const int64_t at = image * model_.layout().samples() + sample;
+    const RandomStream random{options_.seed, static_cast<uint64_t>(image)};
+    drawn.push_back(
+        known ? options_.conditions.values.data<int32_t>()[at]
+              : draw(candidates(chances[static_cast<size_t>(image)], {}, options_.sampling),
+                     random.uniform(static_cast<uint64_t>(sample))));
+    levels_[static_cast<size_t>(at)] = drawn.back();
+  }
+  before_ = Tensor::from_ints(drawn, {options_.images});
+  ++steps_;
+}
+
 std::vector<int32_t> sample_images(const ImageModel& model, const SampleOptions& options,
                                    const SampleCallback& progress) {
-  const int64_t samples = model.layout().samples();
-  check(options.images > 0, "[image] {} images, expected some", options.images);
-  check(options.given.empty() || (std::ssize(options.given) == samples &&
-                                  options.conditions.values.size() == options.images * samples),
-        "[image] {} samples of an image are given, expected {}", options.given.size(), samples);
-  check_sampling(options.sampling);
-  std::vector<int32_t> levels(static_cast<size_t>(options.images * samples));
-  walk(
-      model, options.images, options.conditions,
-      [&](int64_t image, int32_t sample, const std::vector<float>& logits) {
-        const int64_t at = image * samples + sample;
-        const bool known = !options.given.empty() && options.given[static_cast<size_t>(sample)];
-        const RandomStream random{options.seed, static_cast<uint64_t>(image)};
-        return levels[static_cast<size_t>(at)] =
-                   known ? options.conditions.values.data<int32_t>()[at]
-                         : draw(candidates(logits, {}, options.sampling),
-                                random.uniform(static_cast<uint64_t>(sample)));
-      },
-      [&](int64_t steps) { return !progress || progress(steps, levels); });
-  return levels;
+  ImageDrawing drawing(model, options);
+  while (!drawing.finished()) {
+    drawing.step();
+    if (progress && !progress(drawing.steps(), drawing.levels())) {
+      break;
+    }
+  }
+  return drawing.levels();
 }
 
 std::vector<double> stepwise_log_likelihood(const ImageModel& model, const ImageBatch& images) {
   const int64_t samples = model.layout().samples();
   const int64_t count = images.values.dim(0);
+  const std::unique_ptr<DecodeState> state = model.start(count, images);
   std::vector<double> result(static_cast<size_t>(count));
-  walk(
-      model, count, images,
-      [&](int64_t image, int32_t sample, const std::vector<float>& logits) {
-        const int32_t level = images.values.data<int32_t>()[image * samples + sample];
-        result[static_cast<size_t>(image)] += logits.at(static_cast<size_t>(level));
-        return level;
-      },
-      [](int64_t) { return true; });
+  Tensor before;
+  for (const int32_t sample : model.order()) {
+    const std::vector<std::vector<float>> chances = next_step(model, before, *state);
+    std::vector<int32_t> came;
+    for (int64_t image = 0; image < count; ++image) {
+      came.push_back(images.values.data<int32_t>()[image * samples + sample]);
+      result[static_cast<size_t>(image)] +=
+          chances[static_cast<size_t>(image)].at(static_cast<size_t>(came.back()));
+    }
+    before = Tensor::from_ints(came, {count});
+  }
   return result;
 }
 

@@ -5,13 +5,25 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "data/images.h"
 #include "decode/sampling.h"
-#include "models/model.h"
+#include "models/folder.h"
 
 namespace heed {
+
+using LoadedImageModel = Loaded<ImageModel>;
+
+// How images become what a model of the layout reads.
+ImageOptions options_for(const ImageLayout& layout);
+// Levels [images, T] in raster order as a set.
+ImageSet image_set(const ImageLayout& layout, std::span<const int32_t> levels);
+// The class of each image, i32 [images]: the one that is wanted, by name or number, or all by turns
+// if none is. Undefined of a model that knows no classes; it is an Error to want one then.
+Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int64_t images);
 
 struct SampleOptions {
   int64_t images = 1;
@@ -19,6 +31,28 @@ struct SampleOptions {
   std::vector<bool> given = {};  // by raster index, which of the values; empty: none
   SamplingOptions sampling = {};
   uint64_t seed = 1;
+};
+
+// Images while they are drawn. Belongs to one thread; the model must outlive it.
+class ImageDrawing {
+ public:
+  // An Error for options that cannot be.
+  ImageDrawing(const ImageModel& model, SampleOptions options);
+
+  // Draws the next sample of every image.
+  void step();
+  bool finished() const { return steps_ == std::ssize(model_.order()); }
+  int64_t steps() const { return steps_; }
+  // [images, T] in raster order; what is not drawn yet is 0.
+  const std::vector<int32_t>& levels() const { return levels_; }
+
+ private:
+  const ImageModel& model_;
+  SampleOptions options_;
+  std::unique_ptr<DecodeState> state_;
+  Tensor before_;  // what the last step drew, i32 [images]
+  int64_t steps_ = 0;
+  std::vector<int32_t> levels_;
 };
 
 // After every step: how many are done, and all levels so far, [images, T] in raster order. Drawing

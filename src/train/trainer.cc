@@ -302,6 +302,9 @@ void Trainer::validate() {
   if (!report.score.metric.empty()) {
     line["valid_" + report.score.metric] = report.score.value;
   }
+  if (!report.score.example.empty()) {
+    line["example"] = report.score.example;
+  }
   line["seconds"] = state_.seconds;
   log(line);
 }
@@ -362,7 +365,8 @@ void Trainer::average() {
 
 void Trainer::log(const Json& line) {
   std::ofstream file(folder_ / "log.jsonl", std::ios::app);
-  file << line.dump() << '\n';
+  // An example may end in the middle of a character.
+  file << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   check(file.good(), "[train] cannot write {}", (folder_ / "log.jsonl").string());
 }
 

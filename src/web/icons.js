@@ -1,0 +1,20 @@
+// Line icons of the pages, drawn here: 24 by 24, strokes only.
+import { shape } from "./dom.js";
+
+const kPaths = {
+  overview: "M4 4h7v7H4z M13 4h7v4h-7z M13 11h7v9h-7z M4 14h7v6H4z",
+  translate: "M4 6h9 M8.5 4v2 M11 6c-1 4-4 7-7 8 M6 9c1 3 4 5 6 6 M12.5 20l4-10 4 10 M14 17h5",
+  complete: "M4 6h16 M4 11h12 M4 16h7 M15 15l2 2 4-5",
+  understand: "M4 5h16v11h-9l-4 4v-4H4z M8 9h3 M14 9h2 M8 12.5h8",
+  music:
+    "M9 18V6l10-2v12 M9 18a2.5 2.5 0 1 1-5 0a2.5 2.5 0 0 1 5 0 M19 16a2.5 2.5 0 1 1-5 0a2.5 2.5 0 0 1 5 0",
+  images: "M4 5h16v14H4z M4 16l5-5 4 4 3-3 4 4 M16.5 9.5h.01",
+  training: "M4 4v16h16 M7 8c3 0 3 7 6 7s3-2 7-2",
+};
+
+export const icon = (name) =>
+  shape(
+    "svg",
+    { class: "icon", viewBox: "0 0 24 24", "aria-hidden": true },
+    shape("path", { d: kPaths[name] }),
+  );
