@@ -1,14 +1,11 @@
 // `heed attention`: what every head of every layer looks at, as a page or a picture.
 #include <fmt/core.h>
 
-#include <cstring>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/attention_page.h"
 #include "cli/command.h"
-#include "decode/embed.h"
-#include "decode/translator.h"
+#include "decode/text_attention.h"
 
 namespace heed::cli {
 namespace {
@@ -24,14 +21,6 @@ struct AttentionArguments {
   int64_t beam = 4;
 };
 
-std::vector<std::string> pieces(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
-  std::vector<std::string> texts;
-  for (const int32_t id : ids) {
-    texts.push_back(tokenizer.piece(id));
-  }
-  return texts;
-}
-
 AttentionMap to_map(const LayerAttention& layer) {
   AttentionMap map{.kind = layer.kind,
                    .layer = layer.layer,
@@ -46,90 +35,20 @@ AttentionMap to_map(const LayerAttention& layer) {
   return map;
 }
 
-// Target ids: those given, or the model's own translation.
-std::vector<int32_t> target_ids(const LoadedFolder& model, const Seq2SeqModel& translator,
-                                const AttentionArguments& arguments,
-                                const std::vector<int32_t>& source) {
-  if (!arguments.target.empty()) {
-    return model.tokenizers.target->encode(arguments.target);
-  }
-  const std::vector<DecodeRequest> requests{{source}};
-  const auto decoded = decode_batch(translator, requests,
-                                    {.beam = arguments.beam,
-                                     .special = model.tokenizers.target->special(),
-                                     .vocabulary = model.tokenizers.target->size()});
-  return decoded.front().front().ids;
-}
-
-using Maps = std::vector<LayerAttention>;
-
-AttentionDrawing look_at(const LoadedFolder& model, const Seq2SeqModel& translator,
-                         const AttentionArguments& arguments, Maps& maps) {
-  const std::vector<int32_t> source = model.encode_source(arguments.source);
-  std::vector<int32_t> input = target_ids(model, translator, arguments, source);
-  input.insert(input.begin(), model.tokenizers.target->special().start);
-  const auto source_length = static_cast<int64_t>(source.size());
-  const auto target_length = static_cast<int64_t>(input.size());
-  const std::vector<int32_t> lengths{static_cast<int32_t>(source_length)};
-  const std::vector<int32_t> target_lengths{static_cast<int32_t>(target_length)};
-  const Tensor target = Tensor::from_ints(input, {1, target_length});
-  translator.logits({.source = Tensor::from_ints(source, {1, source_length}),
-                     .source_lengths = Tensor::from_ints(lengths, {1}),
-                     .input = target,
-                     .target = target,
-                     .target_lengths = Tensor::from_ints(target_lengths, {1})},
-                    &maps);
-  return {.title = arguments.source,
-          .source = pieces(*model.tokenizers.source, source),
-          .target = pieces(*model.tokenizers.target, input),
-          .maps = {}};
-}
-
-AttentionDrawing look_at(const LoadedFolder& model, const LanguageModel& language,
-                         const AttentionArguments& arguments, Maps& maps) {
-  const std::vector<int32_t> ids = model.tokenizers.target->encode(arguments.source);
-  language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}), &maps);
-  return {.title = arguments.source,
-          .source = {},
-          .target = pieces(*model.tokenizers.target, ids),
-          .maps = {}};
-}
-
-// One text, or with --target a pair.
-AttentionDrawing look_at(const LoadedFolder& model, const TextEncoder& encoder,
-                         const AttentionArguments& arguments, Maps& maps) {
-  const Tokenizer& tokenizer = *model.tokenizers.source;
-  std::optional<std::vector<int32_t>> second;
-  if (!arguments.target.empty()) {
-    second = tokenizer.encode(arguments.target);
-  }
-  const std::vector<EncodedText> texts{
-      join_texts(tokenizer, tokenizer.encode(arguments.source), second, encoder.longest())};
-  const int64_t only = 0;
-  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)), &maps);
-  return {.title = arguments.source + (second ? " | " + arguments.target : ""),
-          .source = pieces(tokenizer, texts.front().tokens),
-          .target = {},
-          .maps = {}};
-}
-
 AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& arguments) {
   check(!model.tokenizers.source->encode(arguments.source).empty(),
         "[attention] --source is empty");
-  Maps maps;
-  AttentionDrawing drawing;
-  if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(model.any.get())) {
-    drawing = look_at(model, *translator, arguments, maps);
-  } else if (const auto* language = dynamic_cast<const LanguageModel*>(model.any.get())) {
-    drawing = look_at(model, *language, arguments, maps);
-  } else {
-    drawing =
-        look_at(model, model_as<TextEncoder>(*model.any, model.config.model), arguments, maps);
-  }
-  for (const LayerAttention& layer : maps) {
+  const TextAttention found = attention_of_text(
+      model, {.text = arguments.source, .second = arguments.target, .beam = arguments.beam});
+  // Of a translation the page has both texts anyway.
+  const bool pair = found.target.empty() && !arguments.target.empty();
+  AttentionDrawing drawing{.title = arguments.source + (pair ? " | " + arguments.target : ""),
+                           .source = found.source,
+                           .target = found.target,
+                           .maps = {}};
+  for (const LayerAttention& layer : found.maps) {
     drawing.maps.push_back(to_map(layer));
   }
-  check(!drawing.maps.empty(), "[attention] this model has no attention to look at");
   return drawing;
 }
 

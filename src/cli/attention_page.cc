@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "cli/label.h"
 #include "cli/page.h"

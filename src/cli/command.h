@@ -70,6 +70,7 @@ void add_embed(CLI::App& app);
 void add_classify(CLI::App& app);  // and fill, match
 void add_music(CLI::App& app);
 void add_continue(CLI::App& app);
+void add_serve(CLI::App& app);
 void add_model_commands(CLI::App& app);
 void add_music_motif(CLI::App& music);  // of `heed music`
 void add_image(CLI::App& app);

@@ -51,6 +51,7 @@ int run(int argc, char** argv) {
   heed::cli::add_music(app);
   heed::cli::add_continue(app);
   heed::cli::add_image(app);
+  heed::cli::add_serve(app);
   heed::cli::add_model_commands(app);
   heed::cli::add_bench(app);
   app.allow_extras();  // last: commands made after it would take options they do not have

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/base64.h"
 #include "base/error.h"
 #include "cli/label.h"
 #include "cli/page.h"

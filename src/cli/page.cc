@@ -1,8 +1,6 @@
 #include "cli/page.h"
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <utility>
 
 #include "base/error.h"
@@ -30,24 +28,6 @@ std::string safe_in_script(const nlohmann::json& data) {
 }
 
 }  // namespace
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t count = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t j = 0; j < 3; ++j) {
-      group = group << 8U | (j < count ? static_cast<uint8_t>(bytes[i + j]) : 0U);
-    }
-    for (size_t j = 0; j < 4; ++j) {
-      text += j <= count ? kDigits[group >> (18U - 6U * j) & 63U] : '=';
-    }
-  }
-  return text;
-}
 
 std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data) {
   // The page is cut at its marks once, so that a text which looks like a mark stays a text.

@@ -7,8 +7,6 @@
 
 namespace heed::cli {
 
-std::string base64(std::string_view bytes);  // RFC 4648
-
 // A page of cli/web with its marks filled in, which stand in this order: {{title}}, {{style}} for
 // page.css, {{data}}, {{script}} for page.js. No text of title or data can break out of its place.
 std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data);

@@ -95,9 +95,15 @@ std::vector<std::vector<float>> embed(const LoadedEncoder& model,
   for (const std::string& text : texts) {
     encoded.push_back(encode_text(tokenizer, text, longest));
   }
+  return embed_encoded(model, encoded, options);
+}
+
+std::vector<std::vector<float>> embed_encoded(const LoadedEncoder& model,
+                                              std::span<const EncodedText> texts,
+                                              const EmbedOptions& options) {
   std::vector<std::vector<float>> vectors(texts.size());
   for (const HostTexts& host :
-       batch_texts(encoded, options.batch_tokens, tokenizer.special().pad)) {
+       batch_texts(texts, options.batch_tokens, model.tokenizers.source->special().pad)) {
     const std::vector<float> values =
         pool(*model.model, to_tensors(host), options.pooling).to(DType::f32).to_vector();
     const size_t width = values.size() / static_cast<size_t>(host.rows);

@@ -36,5 +36,9 @@ Tensor pool(const TextEncoder& model, const TextBatch& batch, Pooling pooling);
 std::vector<std::vector<float>> embed(const LoadedEncoder& model,
                                       std::span<const std::string> texts,
                                       const EmbedOptions& options);
+// The same of texts with their special tokens, none longer than the model can read.
+std::vector<std::vector<float>> embed_encoded(const LoadedEncoder& model,
+                                              std::span<const EncodedText> texts,
+                                              const EmbedOptions& options);
 
 }  // namespace heed

@@ -1,7 +1,7 @@
 // Text that goes on where a prompt ends.
 //
-// Rows are independent: what a prompt is followed by depends on it, the options and the seed alone,
-// not on what else is in the batch.
+// Rows are independent (decode/text_rows.h): what a prompt is followed by depends on it, the
+// options and the seed alone, not on what else is in the batch.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,15 @@
 #include <string>
 #include <vector>
 
-#include "decode/sampling.h"
+#include "decode/text_rows.h"
 #include "models/folder.h"
 
 namespace heed {
-
-struct GenerateOptions {
-  SamplingOptions sampling = {};
-  int64_t max_tokens = 256;
-  uint64_t seed = 1;
-  std::vector<std::string> stop = {};
-  bool ignore_end = false;              // END does not end it
-  std::vector<int32_t> forbidden = {};  // tokens that are never drawn
-};
 
 struct GenerateRequest {
   std::vector<int32_t> prompt;
   uint64_t sample = 0;  // requests with other numbers draw other random numbers
 };
-
-enum class GenerateEnd { length, end_token, stop_text, enough };
 
 struct Generated {
   std::vector<int32_t> ids;  // without END

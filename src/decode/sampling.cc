@@ -37,7 +37,7 @@ std::vector<Candidate> finite_logits(std::span<const float> logits) {
   return all;
 }
 
-// What top-k and min-p leave of them, best first.
+// What top-k and min-p leave of them, in no order.
 void keep_best(std::vector<Candidate>& all, const SamplingOptions& options) {
   const auto count = static_cast<size_t>(options.top_k);
   if (options.top_k > 0 && count < all.size()) {
@@ -49,7 +49,6 @@ void keep_best(std::vector<Candidate>& all, const SamplingOptions& options) {
     const float least = top + options.temperature * std::log(options.min_p);
     std::erase_if(all, [&](const Candidate& c) { return c.probability < least; });
   }
-  std::sort(all.begin(), all.end(), likelier);
 }
 
 void normalise(std::vector<Candidate>& candidates) {
@@ -73,6 +72,58 @@ void keep_top_p(std::vector<Candidate>& candidates, float p) {
   normalise(candidates);
 }
 
+// What the penalty, the temperature, top-k and min-p make of logits. Vocabularies are large and
+// what is drawn is nearly always one of the likeliest, so only these are sorted.
+class Distribution {
+ public:
+  Distribution(std::span<const float> logits, std::span<const int32_t> seen,
+               const SamplingOptions& options)
+      : temperature_(options.temperature) {
+    if (options.repetition_penalty != 1.0F) {
+      std::vector<float> changed(logits.begin(), logits.end());
+      penalise(changed, seen, options.repetition_penalty);
+      left_ = finite_logits(changed);
+    } else {
+      left_ = finite_logits(logits);
+    }
+    if (temperature_ == 0.0F) {
+      left_ = {*std::min_element(left_.begin(), left_.end(), likelier)};
+    } else {
+      keep_best(left_, options);
+    }
+    top_ = std::min_element(left_.begin(), left_.end(), likelier)->probability;
+    for (const Candidate& candidate : left_) {
+      total_ += weight(candidate);
+    }
+  }
+
+  size_t size() const { return left_.size(); }
+
+  // So many, likeliest first, with their probabilities.
+  std::vector<Candidate> likeliest(size_t count) {
+    const auto end = left_.begin() + static_cast<int64_t>(count);
+    if (count < left_.size()) {
+      std::nth_element(left_.begin(), end, left_.end(), likelier);
+    }
+    std::sort(left_.begin(), end, likelier);
+    std::vector<Candidate> best(left_.begin(), end);
+    for (Candidate& candidate : best) {
+      candidate.probability = static_cast<float>(weight(candidate) / total_);
+    }
+    return best;
+  }
+
+ private:
+  float weight(const Candidate& logit) const {
+    return temperature_ == 0.0F ? 1.0F : std::exp((logit.probability - top_) / temperature_);
+  }
+
+  float temperature_;
+  std::vector<Candidate> left_;  // with logits in the place of probabilities
+  float top_ = 0.0F;
+  double total_ = 0.0;
+};
+
 }  // namespace
 
 void check_sampling(const SamplingOptions& options) {
@@ -89,24 +140,33 @@ void check_sampling(const SamplingOptions& options) {
 
 std::vector<Candidate> candidates(std::span<const float> logits, std::span<const int32_t> seen,
                                   const SamplingOptions& options) {
-  std::vector<float> changed(logits.begin(), logits.end());
-  if (options.repetition_penalty != 1.0F) {
-    penalise(changed, seen, options.repetition_penalty);
-  }
-  std::vector<Candidate> left = finite_logits(changed);
-  if (options.temperature == 0.0F) {
-    return {{std::min_element(left.begin(), left.end(), likelier)->id, 1.0F}};
-  }
-  keep_best(left, options);
-  const float top = left.front().probability;
-  for (Candidate& candidate : left) {
-    candidate.probability = std::exp((candidate.probability - top) / options.temperature);
-  }
-  normalise(left);
+  Distribution distribution(logits, seen, options);
+  std::vector<Candidate> left = distribution.likeliest(distribution.size());
   if (options.top_p < 1.0F) {
     keep_top_p(left, options.top_p);
   }
   return left;
+}
+
+int32_t sample(std::span<const float> logits, std::span<const int32_t> seen,
+               const SamplingOptions& options, double uniform) {
+  Distribution distribution(logits, seen, options);
+  const double needed = options.top_p < 1.0F ? static_cast<double>(options.top_p) : uniform;
+  std::vector<Candidate> left;
+  for (size_t count = 256; left.size() < distribution.size(); count *= 16) {
+    left = distribution.likeliest(std::min(count, distribution.size()));
+    double total = 0.0;
+    for (const Candidate& candidate : left) {
+      total += candidate.probability;
+    }
+    if (total > needed) {
+      break;
+    }
+  }
+  if (options.top_p < 1.0F) {
+    keep_top_p(left, options.top_p);
+  }
+  return draw(left, uniform);
 }
 
 int32_t draw(std::span<const Candidate> from, double uniform) {

@@ -35,4 +35,8 @@ std::vector<Candidate> candidates(std::span<const float> logits, std::span<const
 // `uniform` is in [0, 1).
 int32_t draw(std::span<const Candidate> from, double uniform);
 
+// The token that is drawn from candidates(), without sorting them all.
+int32_t sample(std::span<const float> logits, std::span<const int32_t> seen,
+               const SamplingOptions& options, double uniform);
+
 }  // namespace heed

@@ -41,7 +41,7 @@ std::string repaired(std::string text) {
 }  // namespace
 
 TextStream::TextStream(const Tokenizer& tokenizer, std::vector<std::string> stop)
-    : tokenizer_(tokenizer), stop_(std::move(stop)) {
+    : tokenizer_(&tokenizer), stop_(std::move(stop)) {
   for (const std::string& text : stop_) {
     check(!text.empty(), "[generate] a stop text is empty");
   }
@@ -61,7 +61,7 @@ std::string TextStream::push(int32_t id) {
   }
   ids_.push_back(id);
   const auto decode = [&](size_t end) {
-    return tokenizer_.decode(std::span(ids_).subspan(begin_, end - begin_));
+    return tokenizer_->decode(std::span(ids_).subspan(begin_, end - begin_));
   };
   const std::string before = decode(told_);
   const std::string now = decode(ids_.size());
@@ -79,8 +79,8 @@ std::string TextStream::finish() {
     return "";
   }
   const std::span all(ids_);
-  const std::string before = tokenizer_.decode(all.subspan(begin_, told_ - begin_));
-  const std::string now = tokenizer_.decode(all.subspan(begin_));
+  const std::string before = tokenizer_->decode(all.subspan(begin_, told_ - begin_));
+  const std::string now = tokenizer_->decode(all.subspan(begin_));
   pending_ += now.size() > before.size() ? repaired(now.substr(before.size())) : "";
   told_ = ids_.size();
   return release(true);

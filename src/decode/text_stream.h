@@ -29,7 +29,7 @@ class TextStream {
  private:
   std::string release(bool all);
 
-  const Tokenizer& tokenizer_;
+  const Tokenizer* tokenizer_;
   std::vector<std::string> stop_;
   std::vector<int32_t> ids_;
   size_t begin_ = 0;     // ids_ from here on are decoded again, so that they join as they should

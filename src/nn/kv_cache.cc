@@ -71,6 +71,7 @@ void KvCache::append(const Source& source, const Tensor& new_labels) {
   if (!k.defined()) {
     k = v = Tensor::empty({rows, 0, like.dim(-2), like.dim(-1)}, like.dtype());
     labels = new_labels.defined() ? Tensor::empty({rows, 0}, DType::i32) : Tensor();
+    k_room_ = v_room_ = labels_room_ = Tensor();
   }
   reserve(length + steps);
   write(k, source.keys, source.step, steps);
@@ -104,7 +105,7 @@ void KvCache::reserve(int64_t needed) {
   }
   constexpr int64_t kLeastCapacity = 64;
   const int64_t wanted = std::max(kLeastCapacity, 2 * length);
-  move(std::max(most > 0 ? std::min(wanted, 2 * most) : wanted, needed), length);
+  move(k.dim(0), std::max(most > 0 ? std::min(wanted, 2 * most) : wanted, needed), length);
 }
 
 // Each row's last `most` positions move to the front; what comes finds room behind them, so that
@@ -113,29 +114,47 @@ void KvCache::forget() {
   if (length <= most) {
     return;
   }
-  move(2 * most, most);
+  move(k.dim(0), 2 * most, most);
   length = std::min(length, most);
   for (int64_t& own : lengths) {
     own = std::min(own, most);
   }
 }
 
-// Each row's last `kept` positions, or all if they are fewer, to tensors of another capacity.
-void KvCache::move(int64_t capacity, int64_t kept) {
-  for (Tensor* part : parts()) {
-    if (!part->defined()) {
+// Each row's last `kept` positions, or all if they are fewer, to tensors with room for other
+// numbers of rows and positions.
+void KvCache::move(int64_t room, int64_t capacity, int64_t kept) {
+  for (const Part& part : parts()) {
+    if (!part.used->defined()) {
       continue;
     }
-    const Tensor old = *part;
-    *part = resized(old, old.dim(0), capacity);
+    const Tensor old = *part.used;
+    *part.room = resized(old, room, capacity);
+    *part.used = part.room->rows(0, old.dim(0));
     const size_t each = position_bytes(old);
-    for (int64_t row = 0; length > 0 && row < old.dim(0); ++row) {
-      const int64_t count = std::min(length_of(row), kept);
-      std::memcpy(row_of(*part, row),
-                  row_of(old, row) + static_cast<size_t>(length_of(row) - count) * each,
-                  static_cast<size_t>(count) * each);
+    parallel_for(length > 0 ? old.dim(0) : 0, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const int64_t count = std::min(length_of(row), kept);
+        std::memcpy(row_of(*part.room, row),
+                    row_of(old, row) + static_cast<size_t>(length_of(row) - count) * each,
+                    static_cast<size_t>(count) * each);
+      }
+    });
+  }
+}
+
+// Whether nobody else holds the tensors, so that rows may be written over.
+bool KvCache::alone() {
+  bool result = true;
+  for (const Part& part : parts()) {
+    if (part.used->defined() && part.room->defined()) {
+      const int64_t rows = part.used->dim(0);
+      *part.used = Tensor();
+      result = part.room->unique() && result;
+      *part.used = part.room->rows(0, rows);
     }
   }
+  return result;
 }
 
 void KvCache::select(std::span<const int64_t> rows) {
@@ -143,23 +162,31 @@ void KvCache::select(std::span<const int64_t> rows) {
     return;
   }
   const auto count = static_cast<int64_t>(rows.size());
-  for (const int64_t row : rows) {
-    check(0 <= row && row < k.dim(0), "[cache] row {} selected, expected 0 to {}", row,
+  bool in_place = true;
+  for (int64_t row = 0; row < count; ++row) {
+    const int64_t from = rows[static_cast<size_t>(row)];
+    check(0 <= from && from < k.dim(0), "[cache] row {} selected, expected 0 to {}", from,
           k.dim(0) - 1);
+    in_place = in_place && (from == row || from >= count);
   }
-  for (Tensor* part : parts()) {
-    if (!part->defined()) {
+  in_place = in_place && k_room_.defined() && alone();
+  for (const Part& part : parts()) {
+    if (!part.used->defined()) {
       continue;
     }
-    const Tensor old = *part;
-    const Tensor moved = resized(old, count, old.dim(1));
-    const size_t filled = static_cast<size_t>(length) * position_bytes(old);
+    const Tensor old = *part.used;
+    *part.room = in_place ? *part.room : resized(old, count, old.dim(1));
+    *part.used = part.room->rows(0, count);
+    const size_t each = position_bytes(old);
     parallel_for(count, 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        std::memcpy(row_of(moved, row), row_of(old, rows[static_cast<size_t>(row)]), filled);
+        const int64_t from = rows[static_cast<size_t>(row)];
+        if (!in_place || from != row) {
+          std::memcpy(row_of(*part.room, row), row_of(old, from),
+                      static_cast<size_t>(length_of(from)) * each);
+        }
       }
     });
-    *part = moved;
   }
   if (last.defined()) {
     const std::vector<int32_t> kept(rows.begin(), rows.end());
@@ -189,20 +216,21 @@ void KvCache::join(const KvCache& more) {
     all.push_back(row < rows ? length_of(row) : more.length_of(row - rows));
   }
   const int64_t capacity = std::max(k.dim(1), more.k.dim(1));
-  const auto joined = [&](const Tensor& first, const Tensor& second) {
-    if (!first.defined()) {
-      return first;
+  if (capacity > k.dim(1) || std::ssize(all) > k_room_.dim(0) || !alone()) {
+    move(std::max(std::ssize(all), 2 * rows), capacity, length);
+  }
+  const std::array<const Tensor*, 3> coming{&more.k, &more.v, &more.labels};
+  for (size_t i = 0; i < coming.size(); ++i) {
+    const Part part = parts()[i];
+    if (!part.used->defined()) {
+      continue;
     }
-    Tensor both = resized(first, std::ssize(all), capacity);
-    for (int64_t row = 0; row < std::ssize(all); ++row) {
-      std::memcpy(row_of(both, row), row < rows ? row_of(first, row) : row_of(second, row - rows),
-                  static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(both));
+    *part.used = part.room->rows(0, std::ssize(all));
+    for (int64_t row = rows; row < std::ssize(all); ++row) {
+      std::memcpy(row_of(*part.used, row), row_of(*coming[i], row - rows),
+                  static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(*part.used));
     }
-    return both;
-  };
-  k = joined(k, more.k);
-  v = joined(v, more.v);
-  labels = joined(labels, more.labels);
+  }
   last = last.defined() ? concat({last, more.last}, 0) : last;
   length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
   const bool equal =

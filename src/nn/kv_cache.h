@@ -1,5 +1,6 @@
 // The keys and values that attention keeps while it decodes.
-// A value; rows are independent of each other.
+// A value; rows are independent of each other. Rows that leave and rows that come are cheap: others
+// stay where they are as long as nobody shares them and there is room.
 #pragma once
 
 #include <array>
@@ -30,7 +31,8 @@ struct KvCache {
   void append(const Tensor& qkv, const Tensor& new_labels = {});
   void append(const Tensor& keys, const Tensor& values,
               const Tensor& new_labels);  // [R,T,H,D] each
-  // Row r becomes what rows[r] was; there may be fewer rows than before, or more.
+  // Row r becomes what rows[r] was; there may be fewer rows than before, or more. Where each row
+  // stays or comes from behind those that are left, only rows that move are copied.
   void select(std::span<const int64_t> rows);
   // The other's rows come behind these.
   void join(const KvCache& more);
@@ -43,7 +45,13 @@ struct KvCache {
     const std::byte* values;
     size_t step;
   };
-  std::array<Tensor*, 3> parts() { return {&k, &v, &labels}; }
+  struct Part {
+    Tensor* used;
+    Tensor* room;
+  };
+  std::array<Part, 3> parts() {
+    return {{{&k, &k_room_}, {&v, &v_room_}, {&labels, &labels_room_}}};
+  }
   int64_t length_of(int64_t row) const {
     return lengths.empty() ? length : lengths[static_cast<size_t>(row)];
   }
@@ -51,8 +59,12 @@ struct KvCache {
   void append(const Source& source, const Tensor& new_labels);
   void write(const Tensor& part, const std::byte* from, size_t step, int64_t steps) const;
   void reserve(int64_t needed);
-  void move(int64_t capacity, int64_t kept);
+  void move(int64_t room, int64_t capacity, int64_t kept);
   void forget();
+  bool alone();
+
+  // As k, v and labels, which are their first rows; others have room behind those.
+  Tensor k_room_, v_room_, labels_room_;
 };
 
 }  // namespace heed

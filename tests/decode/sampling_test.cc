@@ -97,6 +97,37 @@ TEST(Sampling, ProbabilitiesAreThoseOfTheDefinition) {
   }
 }
 
+// The same token as from all candidates: of narrow and flat distributions, in a large vocabulary.
+TEST(Sampling, SamplesFromTheCandidates) {
+  const RandomStream random{3, 1};
+  std::set<int32_t> different;
+  for (const float scale : {0.01F, 1.0F, 4.0F}) {
+    std::vector<float> logits(3000);
+    for (size_t i = 0; i < logits.size(); ++i) {
+      logits[i] = scale * std::round(8.0F * random.normal(i)) / 8.0F;  // some are equal
+    }
+    const std::vector<int32_t> seen{1, 5, 2999};
+    for (const SamplingOptions& options :
+         std::vector<SamplingOptions>{{},
+                                      {.temperature = 0.0F},
+                                      {.temperature = 0.7F, .top_p = 0.5F},
+                                      {.top_p = 0.99F},
+                                      {.top_k = 300},
+                                      {.top_k = 20, .top_p = 0.9F},
+                                      {.min_p = 0.01F},
+                                      {.temperature = 1.5F, .repetition_penalty = 1.2F}}) {
+      const auto from = candidates(logits, seen, options);
+      for (uint64_t i = 0; i < 200; ++i) {
+        const double uniform = i == 0 ? 0.0 : i == 1 ? 1.0 - 1e-9 : random.uniform(10'000 + i);
+        const int32_t id = sample(logits, seen, options, uniform);
+        ASSERT_EQ(id, draw(from, uniform)) << scale << " " << uniform;
+        different.insert(id);
+      }
+    }
+  }
+  EXPECT_GT(different.size(), 1000U);
+}
+
 TEST(Sampling, CutsOff) {
   // Probabilities 0.5, 0.25, 0.125 and 0.125, exactly.
   const float half = std::log(2.0F);

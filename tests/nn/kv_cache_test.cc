@@ -124,6 +124,49 @@ TEST(KvCache, JoinedRows) {
             "[cache] f32 [3,64,2,3] cannot be joined with f32 [1,64,2,4]");
 }
 
+// Rows leave and come while the others stay where they are.
+TEST(KvCache, RowsThatStayAreNotMoved) {
+  KvCache cache;
+  cache.append(qkv_of({0, 1, 2, 3}, {0, 0, 0, 0}, 5));
+  const void* place = cache.k.raw();
+  cache.select(std::vector<int64_t>{0, 3, 2});  // the last comes into the gap
+  expect_rows(cache, {0, 3, 2}, {5, 5, 5});
+  KvCache more;
+  more.append(qkv_of({7}, {0}, 2));
+  cache.join(more);
+  expect_rows(cache, {0, 3, 2, 7}, {5, 5, 5, 2});
+  cache.append(qkv_of({0, 3, 2, 7}, {5, 5, 5, 2}, 1));
+  cache.select(std::vector<int64_t>{3, 1});  // 3 into the place of 0: from behind those left
+  expect_rows(cache, {7, 3}, {3, 6});
+  EXPECT_EQ(cache.k.raw(), place);
+  cache.select(std::vector<int64_t>{1, 0});  // they change places
+  expect_rows(cache, {3, 7}, {6, 3});
+  EXPECT_NE(cache.k.raw(), place);
+  // Room for twice as many at once.
+  cache.join(more);
+  place = cache.k.raw();
+  more.join(KvCache(more));
+  expect_rows(cache, {3, 7, 7}, {6, 3, 2});
+  KvCache fourth;
+  fourth.append(qkv_of({9}, {0}, 4));
+  cache.join(fourth);
+  expect_rows(cache, {3, 7, 7, 9}, {6, 3, 2, 4});
+  EXPECT_EQ(cache.k.raw(), place);
+}
+
+TEST(KvCache, ACopyKeepsItsRows) {
+  KvCache cache;
+  cache.append(qkv_of({0, 1, 2}, {0, 0, 0}, 5));
+  const KvCache copy = cache;
+  cache.select(std::vector<int64_t>{2});
+  KvCache more;
+  more.append(qkv_of({8}, {0}, 5));
+  cache.join(more);
+  cache.append(qkv_of({2, 8}, {5, 5}, 1));
+  expect_rows(cache, {2, 8}, {6, 6});
+  expect_rows(copy, {0, 1, 2}, {5, 5, 5});
+}
+
 TEST(KvCache, Errors) {
   KvCache cache;
   EXPECT_NO_THROW(cache.select(std::vector<int64_t>{4, 7}));  // it is still empty
