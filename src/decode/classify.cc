@@ -71,10 +71,13 @@ std::vector<std::vector<float>> classify_encoded(const LoadedEncoder& model,
   return results;
 }
 
+bool has_masked_head(const LoadedEncoder& model) {
+  return dynamic_cast<const MaskedModel*>(model.model) != nullptr &&
+         model.config.model.value("masked_head", false);
+}
+
 void check_fills_masks(const LoadedEncoder& model) {
-  check(dynamic_cast<const MaskedModel*>(model.model) != nullptr &&
-            model.config.model.value("masked_head", false),
-        "[fill] this model has no head for masked words");
+  check(has_masked_head(model), "[fill] this model has no head for masked words");
   check(model.tokenizers.source->find(kMask).has_value(),
         "[fill] the model's tokenizer has no [MASK]");
 }

@@ -37,6 +37,7 @@ std::vector<std::vector<FilledWord>> fill_masks(const LoadedEncoder& model, cons
 std::vector<std::vector<std::vector<FilledWord>>> fill_encoded(const LoadedEncoder& model,
                                                                std::span<const EncodedText> texts,
                                                                int64_t k, int64_t batch_tokens);
+bool has_masked_head(const LoadedEncoder& model);
 // An Error unless the model can tell masked words.
 void check_fills_masks(const LoadedEncoder& model);
 int64_t count_masks(const LoadedEncoder& model, const EncodedText& text);

@@ -45,7 +45,7 @@ std::unique_ptr<Service> serve_encoder(ServedModel& served) {
   if (served.encoder->model->labels() > 0) {
     served.abilities.insert("classify");
   }
-  if (dynamic_cast<const MaskedModel*>(served.encoder->model) != nullptr) {
+  if (has_masked_head(*served.encoder)) {
     served.abilities.insert("fill");
   }
   return std::make_unique<EncodeService>(served.encoder);
