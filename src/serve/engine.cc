@@ -49,6 +49,11 @@ void Turns::end() {
   changed_.notify_all();
 }
 
+size_t Turns::waiting() const {
+  const std::lock_guard lock(mutex_);
+  return next_ > served_ + 1 ? next_ - served_ - 1 : 0;
+}
+
 Engine::Engine(std::unique_ptr<Service> service, const EngineOptions& options)
     : options_(options), service_(std::move(service)) {
   check(options_.slots > 0, "[serve] {} slots, expected 1 or more", options_.slots);

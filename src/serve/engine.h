@@ -77,9 +77,10 @@ class Turns {
  public:
   void begin();
   void end();
+  size_t waiting() const;  // at the moment
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   uint64_t next_ = 0;
   uint64_t served_ = 0;
