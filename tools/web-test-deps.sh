@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what the studio's browser test needs beside node and chromium: playwright-core, into a folder outside git.
+# Installs what tests of the server and its studio need beside node and chromium, into a folder outside git:
+# playwright-core drives the browser, openai is the client whose interface /v1/completions and /v1/embeddings have.
 #   tools/web-test-deps.sh [FOLDER]     default build/web-test
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${1:-$root/build/web-test}
-version=1.65.0
+packages=(playwright-core@1.65.0 openai@6.49.0)
 
 for program in node npm; do
   if ! command -v "$program" >/dev/null; then
@@ -12,13 +13,15 @@ for program in node npm; do
     exit 1
   fi
 done
-mkdir -p "$folder"
-if [[ -f $folder/node_modules/playwright-core/package.json ]] &&
-  grep -q "\"version\": \"$version\"" "$folder/node_modules/playwright-core/package.json"; then
-  echo "web-test-deps: playwright-core $version is in $folder"
-  exit 0
+missing=()
+for package in "${packages[@]}"; do
+  grep -qs "\"version\": \"${package##*@}\"" "$folder/node_modules/${package%@*}/package.json" || missing+=("$package")
+done
+if ((${#missing[@]} > 0)); then
+  mkdir -p "$folder"
+  # A package.json of its own keeps npm from looking for one further up.
+  [[ -f $folder/package.json ]] || echo '{ "private": true }' >"$folder/package.json"
+  PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --prefix "$folder" --save-exact --no-audit --no-fund --silent \
+    "${missing[@]}"
 fi
-# A package.json of its own keeps npm from looking for one further up.
-echo '{ "private": true }' >"$folder/package.json"
-PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1 npm install --prefix "$folder" --no-audit --no-fund --silent "playwright-core@$version"
-echo "web-test-deps: playwright-core $version is now in $folder"
+echo "web-test-deps: ${packages[*]} are in $folder"

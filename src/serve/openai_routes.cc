@@ -132,6 +132,18 @@ std::string new_id() {
   return fmt::format("cmpl-{:016x}", next.fetch_add(1) * kScatter);
 }
 
+bool read_include_usage(const Json& stream_options) {
+  if (stream_options.is_null()) {
+    return false;
+  }
+  const Json wanted =
+      stream_options.is_object() ? stream_options.value("include_usage", Json(false)) : Json();
+  if (!wanted.is_boolean()) {
+    refuse("stream_options", shown(stream_options), "an object with include_usage true or false");
+  }
+  return wanted.get<bool>();
+}
+
 Completions read_completions(const std::string& body, const Hub& hub) {
   JsonRequest fields(body);
   Completions wanted;
@@ -158,8 +170,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   if (wanted.echo && wanted.chances) {
     refuse("echo", "true", "false with logprobs: those of a prompt are not told");
   }
-  const Json& stream_options = fields.raw("stream_options");
-  wanted.usage_at_end = stream_options.is_object() && stream_options.value("include_usage", false);
+  wanted.usage_at_end = read_include_usage(fields.raw("stream_options"));
   fields.only("best_of", n);
   fields.only("presence_penalty", 0);
   fields.only("frequency_penalty", 0);

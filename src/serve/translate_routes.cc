@@ -73,7 +73,7 @@ HttpResponse translate(const HttpRequest& request, const Hub& hub) {
   fields.ignore({"api_key"});
   fields.finish();
   if (texts.empty()) {
-    return json_response({{"translatedText", Json::array()}});
+    refuse("q", "an empty list", "a text at least");
   }
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<TranslateJob>(reply, std::move(texts), search);

@@ -1,0 +1,357 @@
+#!/usr/bin/env bash
+# `heed serve` from end to end: makes tiny models of every kind, serves them all, and asks as users do, with curl and,
+# if node is there, with the checks beside this file.
+# Usage: tests/serve/serve_cli.sh HEED MUSIC_FOLDER RECIPES
+set -Eeuo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+music_folder=$(realpath "$2")
+recipes=$(realpath "$3")
+. "$here/../cli/support.sh"
+export OMP_NUM_THREADS=1
+if ! command -v curl > /dev/null; then
+  echo "skipped: curl is not installed"
+  exit 0
+fi
+
+server=
+end_server() {
+  if [ -n "$server" ]; then
+    kill "$server" 2> /dev/null || true
+    wait "$server" 2> /dev/null || true
+  fi
+  server=
+}
+trap 'end_server; rm -rf "$folder"' EXIT
+
+# --- Tiny models: a language model, encoders, a translator, music, images
+
+train() { # recipe, folder, options...
+  "$heed" train "$1" --out "$2" "${@:3}" > train.log 2>&1 || { cat train.log >&2; exit 1; }
+}
+
+for ((i = 0; i < 60; i++)); do
+  printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
+done > text.txt
+for ((i = 0; i < 40; i++)); do
+  printf 'the cat saw a bird\tcat\na bird saw the dog\tdog\nthe cat\tcat\na dog\tdog\n'
+done > labels.tsv
+cat > language.toml <<'RECIPE'
+task = "language"
+[data]
+text = ["text.txt"]
+batch_tokens = 256
+[text]
+kind = "char"
+[model]
+context = 64
+width = 32
+heads = 2
+layers = 2
+[train]
+steps = 60
+precision = "f32"
+label_smoothing = 0.0
+[schedule]
+kind = "constant"
+rate = 1e-2
+warmup = 0
+RECIPE
+cat > masked.toml <<'RECIPE'
+task = "masked"
+[data]
+text = ["text.txt"]
+max_length = 32
+batch_tokens = 256
+[text]
+kind = "wordpiece"
+vocabulary = 100
+[model]
+width = 16
+heads = 2
+hidden = 32
+layers = 1
+longest = 32
+[train]
+steps = 30
+precision = "f32"
+label_smoothing = 0.0
+[schedule]
+kind = "constant"
+rate = 1e-2
+warmup = 0
+RECIPE
+cat > classes.toml <<'RECIPE'
+base = "masked.toml"
+task = "classify"
+[data]
+table = ["labels.tsv"]
+[train]
+from = "masked"
+RECIPE
+awk 'BEGIN {
+  srand(1)
+  for (i = 0; i < 200; i++) {
+    word = reversed = ""
+    for (left = 2 + int(rand() * 3); left > 0; left--) {
+      letter = substr("abcdef", 1 + int(rand() * 6), 1)
+      word = word letter
+      reversed = letter reversed
+    }
+    print word > "train.src"
+    print reversed > "train.tgt"
+  }
+}'
+cat > pairs.toml <<'RECIPE'
+[data]
+source = ["train.src"]
+target = ["train.tgt"]
+max_length = 31
+batch_tokens = 512
+[text]
+kind = "char"
+[model]
+width = 16
+heads = 2
+hidden = 32
+encoder_layers = 1
+decoder_layers = 1
+[train]
+steps = 30
+precision = "f32"
+[schedule]
+kind = "constant"
+rate = 1e-2
+warmup = 0
+RECIPE
+tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1152 --set model.width=16
+  --set model.heads=2 --set model.layers=1 --set model.hidden=32 --set model.block_rows=4
+  --set model.block_columns=4 --set model.memory_rows=4 --set model.memory_columns=4 --set train.steps=2
+  --set validation.every=2)
+for name in language masked classes pairs; do
+  train $name.toml $name
+done
+train "$recipes/digits.toml" digits "${tiny_image[@]}"
+train "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
+  --set model.encoder_layers=1
+"$music_folder" piano performance
+"$music_folder" harmonise chorale accompany
+
+# --- Asking
+
+start() { # options...; sets $base
+  "$heed" serve --port 0 "$@" > out.txt 2> server.log &
+  server=$!
+  base=
+  for ((i = 0; i < 300; i++)); do
+    base=$(sed -n 's|^listening on \(http://127.0.0.1:[0-9]*\)/$|\1|p' server.log)
+    [ -z "$base" ] || return 0
+    kill -0 "$server" 2> /dev/null || break
+    sleep 0.1
+  done
+  echo "the server does not start: $(cat server.log)" >&2
+  exit 1
+}
+ask() { # expected status, path, curl's options...; the answer is in answer.json, its head in head.txt
+  local expected=$1 path=$2 status
+  shift 2
+  status=$(curl -sS -o answer.json -D head.txt -w '%{http_code}' --max-time 60 "$@" "$base$path") || true
+  [ "$status" = "$expected" ] || fail "$path $*: status $status, expected $expected: $(head -c 300 answer.json)"
+}
+has() { # text
+  grep -qF -- "$1" answer.json || fail "expected \"$1\" in $(head -c 300 answer.json)"
+}
+has_header() { # text, without regard to case
+  grep -qiF -- "$1" head.txt || fail "expected the header \"$1\" in $(cat head.txt)"
+}
+
+start --model language --model masked --model classes --model en-de=pairs --model piano --model harmonise \
+  --model digits --model larger --run pairs
+ask 200 /health
+has '"status":"ok"'
+has '"models":8'
+ask 200 /v1/models
+for id in language masked classes en-de piano harmonise digits larger; do
+  has "\"id\":\"$id\""
+done
+ask 200 /v1/models/en-de
+has '"abilities":["attention","translate"]'
+has '"source":"en"'
+ask 404 /v1/models/none
+has '"code":"model_not_found"'
+ask 200 /openapi.json
+has '"openapi"'
+ask 200 /metrics
+has 'heed_slots_busy{model="language"} 0'
+ask 200 /
+has_header "content-security-policy: default-src 'none'"
+has_header "x-content-type-options: nosniff"
+ask 200 / -I
+
+# texts
+ask 200 /v1/completions -d '{"prompt": "the cat", "max_tokens": 12, "seed": 7}'
+has '"object":"text_completion"'
+first=$(sed 's/.*"text":\("[^"]*"\).*/\1/' answer.json)
+ask 200 /v1/completions -d '{"prompt": ["a", "the cat"], "n": 2, "max_tokens": 12, "seed": 7}'
+has "$first"
+has '"index":3'
+ask 200 /v1/completions -N \
+  -d '{"prompt": "the cat", "max_tokens": 5, "stream": true, "stream_options": {"include_usage": true}}'
+has_header "content-type: text/event-stream"
+has '"completion_tokens":'
+expect "end of a stream" "data: [DONE]" "$(grep . answer.json | tail -n 1)"
+ask 200 /v1/completions -d '{"prompt": "the", "max_tokens": 3, "logprobs": 2}'
+has '"token_logprobs":['
+ask 200 /v1/embeddings -d '{"model": "masked", "input": ["the cat", "a dog"]}'
+has '"index":1'
+ask 200 /v1/embeddings -d '{"model": "masked", "input": "the cat", "encoding_format": "base64", "pooling": "cls"}'
+has '"embedding":"'
+ask 200 /v1/classify -d '{"text": "the cat"}'
+has '"label":"'
+ask 200 /v1/classify -d '{"texts": ["the cat", "a dog", ""]}'
+expect "results" 3 "$(grep -o '"scores":\[' answer.json | wc -l)"
+ask 200 /v1/fill -d '{"text": "the [MASK] saw a [MASK]", "top": 2}'
+expect "words" 4 "$(grep -o '"word":' answer.json | wc -l)"
+for model in language masked en-de; do
+  ask 200 /v1/attention -d "{\"model\": \"$model\", \"text\": \"abc\"}"
+  has '"maps":[{'
+done
+ask 200 /translate -d '{"q": "abc", "source": "en", "target": "de", "alternatives": 2}'
+has '"translatedText":"'
+has '"alternatives":["'
+ask 200 /translate -d '{"q": ["abc", ""]}'
+has '"translatedText":["'
+ask 200 /languages
+has '"code":"en"'
+has '"targets":["de"]'
+
+# music and images
+ask 200 /v1/music/continue \
+  -d '{"notes": [{"start": 0, "end": 0.5, "pitch": 60}], "seconds": 2, "seed": 3, "attention": true}'
+has '"motif_end":0.'
+has '"attention":{'
+sed 's/.*"midi":"\([^"]*\)".*/\1/' answer.json | base64 -d > piece.mid
+expect "MIDI" "MThd" "$(head -c 4 piece.mid)"
+"$heed" music info piece.mid > /dev/null || fail "the piece is no MIDI file"
+ask 200 /v1/music/continue -d "{\"midi\": \"$(base64 -w 0 piece.mid)\", \"max_tokens\": 20, \"stream\": true}"
+has '"motif_end"'
+ask 200 /v1/music/accompany -d '{"notes": [{"start": 0, "end": 1, "pitch": 72}, {"start": 1, "end": 2, "pitch": 74}]}'
+has '"duration":'
+ask 200 /v1/image/sample -d '{"model": "digits", "count": 2, "class": 3, "seed": 1}'
+cp answer.json drawn.json
+png=$(sed 's/.*"images":\["\([^"]*\)".*/\1/' answer.json)
+base64 -d <<< "$png" > drawn.png
+expect "PNG" "PNG" "$(head -c 4 drawn.png | tail -c 3)"
+ask 200 /v1/image/sample -d '{"model": "digits", "count": 2, "class": 3, "seed": 1}'
+cmp -s answer.json drawn.json || fail "the same seed draws other images"
+ask 200 /v1/image/complete -d "{\"model\": \"digits\", \"png\": \"$png\", \"rows_given\": 12}"
+has "$png"
+ask 200 /v1/image/upscale -d "{\"model\": \"larger\", \"png\": \"$png\", \"stream\": true}"
+has '"images":['
+ask 200 /v1/runs
+has '"name":"pairs"'
+ask 200 /v1/runs/pairs
+has '"metrics":[{'
+
+# what is wrong
+ask 400 /v1/completions -d '{"prompt": "a", "max_tokens": -3}'
+has '"param":"max_tokens"'
+has '"message":"max_tokens is -3, expected a whole number from 0 to 4096"'
+ask 400 /v1/completions -d '{"promt": "a"}'
+has '"code":"unknown_field"'
+ask 400 /v1/completions -d '{"prompt": "a"'
+has '"code":"invalid_json"'
+ask 400 /v1/completions -d '{"model": "masked", "prompt": "a"}'
+has '"code":"wrong_model"'
+ask 400 /v1/completions -d "{\"prompt\": \"$(head -c 100 /dev/zero | tr '\0' a)\"}"
+has '"code":"context_length_exceeded"'
+ask 404 /v1/completions -d '{"model": "none", "prompt": "a"}'
+ask 400 /v1/fill -d '{"text": "no mask"}'
+ask 400 /translate -d '{"q": "abc", "source": "de", "target": "en"}'
+has '"code":"unsupported_language"'
+ask 400 /v1/image/upscale -d "{\"model\": \"digits\", \"png\": \"$png\"}"
+ask 400 /v1/music/continue -d '{"midi": "bm8gbXVzaWM="}'
+ask 400 /v1/image/complete -d '{"model": "digits", "png": "bm8gcGljdHVyZQ=="}'
+ask 404 /none
+ask 404 /studio/../../../etc/passwd --path-as-is
+ask 404 /v1/runs/none
+ask 405 /v1/completions
+has_header "allow: POST"
+ask 405 /v1/models -X DELETE
+head -c 9000000 /dev/zero | tr '\0' ' ' > large.txt
+ask 413 /v1/completions --data-binary @large.txt
+ask 403 /health -H 'Host: example.org'
+ask 403 /v1/completions -H 'Origin: https://example.org' -d '{"prompt": "a"}'
+ask 405 /v1/completions -X OPTIONS -H 'Origin: https://example.org'
+! grep -qi '^access-control' head.txt || fail "CORS without --allow-origin"
+ask 200 /health
+
+if command -v node > /dev/null && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 18 ]; then
+  node "$here/malformed.mjs" "$base" --count 200 --no-slow > check.log 2>&1 || fail "$(cat check.log)"
+  node "$here/leave.mjs" "$base" --clients 60 --slack 16 > check.log 2>&1 || fail "$(cat check.log)"
+  node "$here/company.mjs" "$base" --rounds 1 > check.log 2>&1 || fail "$(cat check.log)"
+fi
+
+kill -TERM "$server"
+status=0
+wait "$server" || status=$?
+server=
+expect "status after SIGTERM" 0 "$status"
+
+# keys, and pages of another origin
+printf '# who may ask\nsecret-1\n\nsecret-2\n' > keys.txt
+start --model language --api-key-file keys.txt --allow-origin https://example.org
+ask 200 /health
+ask 200 /
+ask 401 /v1/models
+has '"code":"invalid_api_key"'
+has_header "www-authenticate: Bearer"
+ask 401 /v1/models -H 'Authorization: Bearer secret-3'
+ask 401 /metrics
+ask 200 /v1/models -H 'Authorization: Bearer secret-1'
+has_header "access-control-allow-origin: https://example.org"
+ask 200 /metrics -H 'x-api-key: secret-2'
+ask 204 /v1/completions -X OPTIONS -H 'Origin: https://example.org' -H 'Access-Control-Request-Method: POST'
+ask 200 /v1/completions -H 'Origin: https://example.org' -H 'x-api-key: secret-1' -d '{"prompt": "a", "max_tokens": 1}'
+ask 403 /v1/completions -H 'Origin: https://elsewhere.org' -H 'x-api-key: secret-1' -d '{"prompt": "a"}'
+end_server
+
+# one slot: those without room are refused at once; those that wait when the server stops are told so
+flood() { # how many; statuses are in statuses.txt
+  rm -f status-*.txt
+  local i pids=()
+  for ((i = 0; i < $1; i++)); do
+    curl -s -o /dev/null -D "head-$i.txt" -w '%{http_code}\n' --max-time 60 "$base/v1/completions" \
+      -d '{"prompt": "the", "max_tokens": 4096, "temperature": 2}' > "status-$i.txt" &
+    pids+=($!)
+  done
+  [ $# -lt 2 ] || { sleep 0.3; kill -TERM "$server"; }
+  wait "${pids[@]}" || true
+  sort status-*.txt | uniq -c > statuses.txt
+}
+start --model language --slots 1 --queue 0
+flood 12
+grep -q ' 200$' statuses.txt || fail "nobody is answered: $(cat statuses.txt)"
+grep -q ' 429$' statuses.txt || fail "nobody is refused: $(cat statuses.txt)"
+grep -qi '^retry-after: 1' head-*.txt || fail "429 without Retry-After"
+! grep -qE ' (5..|000)$' statuses.txt || fail "other answers: $(cat statuses.txt)"
+ask 400 /v1/completions -d '{"prompt": "a", "n": 2}'
+end_server
+start --model language --slots 1 --queue 64
+flood 30 stop
+status=0
+wait "$server" || status=$?
+server=
+expect "status after SIGTERM under load" 0 "$status"
+grep -q ' 503$' statuses.txt || fail "nobody who waits is told that the server stops: $(cat statuses.txt)"
+! grep -qE ' (500|4..)$' statuses.txt || fail "other answers: $(cat statuses.txt)"
+
+# what cannot be served
+expect_failure "no-such-folder" "$heed" serve --model no-such-folder --port 0
+expect_failure "there is nothing to serve" "$heed" serve --port 0
+expect_failure "two models are called language" "$heed" serve --model language --model language=piano --port 0
+: > empty.txt
+expect_failure "has no key" "$heed" serve --model language --api-key-file empty.txt --port 0
+start --model language
+expect_failure "cannot listen on 127.0.0.1:${base##*:}" "$heed" serve --model language --port "${base##*:}"
+
+exit $failed
