@@ -42,11 +42,12 @@ const words = (random, most) =>
 
 // {path, body} for each ability.
 const kWork = {
-  complete: (random, { id }) => ({
+  complete: (random, { id, heed }) => ({
     path: "/v1/completions",
     body: {
       model: id,
-      prompt: words(random, options["prompt-words"]),
+      // A token has a letter at least.
+      prompt: words(random, options["prompt-words"]).slice(0, heed.context || undefined),
       max_tokens: 1 + random.below(options["max-tokens"]),
       ...(random.next() < 0.5 && { stream: true, stream_options: { include_usage: true } }),
     },

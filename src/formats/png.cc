@@ -14,7 +14,6 @@ namespace heed {
 namespace {
 
 // A few bytes of PNG can claim to be a picture of any size; this is 8192 x 8192 in RGBA.
-constexpr uint64_t kMaxBytes = uint64_t{1} << 28;
 
 // libpng reports errors by longjmp, which runs no destructors. So what must be freed belongs to
 // this object, which lives outside of the functions that are jumped out of; those hold plain values
@@ -113,8 +112,8 @@ std::string encode_png(const Image& image) {
   header.width = static_cast<png_uint_32>(image.width);
   header.height = static_cast<png_uint_32>(image.height);
   header.format = format_of(image.channels);
-  check(image.pixels.size() <= kMaxBytes, "[png] an image of {} bytes, expected at most {}",
-        image.pixels.size(), kMaxBytes);
+  check(image.pixels.size() <= kMostPngBytes, "[png] an image of {} bytes, expected at most {}",
+        image.pixels.size(), kMostPngBytes);
   size_t size = PNG_IMAGE_PNG_SIZE_MAX(header);
   std::string bytes(size, '\0');
   const int written =
@@ -125,16 +124,16 @@ std::string encode_png(const Image& image) {
   return bytes;
 }
 
-Image decode_png(std::span<const std::byte> bytes, std::string_view name) {
+Image decode_png(std::span<const std::byte> bytes, std::string_view name, uint64_t most_bytes) {
   Reader reader(bytes);
   check(reader.is_ready(), "[png] libpng does not start");
   Image image;
   check(reader.read_header(image), "[png] {} is not a PNG: {}", name, reader.reason());
   const auto row_bytes = static_cast<uint64_t>(image.width * image.channels);
   const auto height = static_cast<uint64_t>(image.height);
-  check(row_bytes <= kMaxBytes / height,
+  check(row_bytes <= most_bytes / height,
         "[png] {} is {} x {} pixels, {} bytes, expected at most {}", name, image.width,
-        image.height, row_bytes * height, kMaxBytes);
+        image.height, row_bytes * height, most_bytes);
   image.pixels.resize(row_bytes * height);
   std::vector<uint8_t*> rows(height);
   for (uint64_t y = 0; y < height; ++y) {

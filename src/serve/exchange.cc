@@ -72,7 +72,10 @@ HttpResponse stream_events(const HttpRequest& request, EventStream stream) {
   HttpResponse response;
   response.type = "text/event-stream";
   response.headers = {{"X-Accel-Buffering", "no"}};
-  response.stream = [&request, stream = std::move(stream)](const Writer& write) {
+  // If nobody ever streams it, as when the client has left already, nobody waits for it.
+  const std::shared_ptr<Reply> cancelled(stream.reply.get(),
+                                         [reply = stream.reply](Reply*) { reply->cancel(); });
+  response.stream = [&request, cancelled, stream = std::move(stream)](const Writer& write) {
     try {
       follow(request, *stream.reply, stream.jobs, [&](const Event& event) {
         const Json data = stream.told(event);

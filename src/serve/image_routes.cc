@@ -14,6 +14,7 @@ namespace heed::serve {
 namespace {
 
 constexpr double kMostImages = 16;
+constexpr uint64_t kMostPixelBytes = uint64_t{1} << 24;  // of a picture that is given
 
 // By name or number.
 std::string read_class(JsonRequest& fields) {
@@ -24,7 +25,7 @@ std::string read_class(JsonRequest& fields) {
 // The request's picture as levels of the layout, resized if need be.
 std::vector<int32_t> read_picture(JsonRequest& fields, const ImageLayout& layout) {
   const std::string bytes = bytes_of(fields, "png");
-  Image image = as_rgb(decode_png(std::as_bytes(std::span(bytes)), "png"));
+  Image image = as_rgb(decode_png(std::as_bytes(std::span(bytes)), "png", kMostPixelBytes));
   ImageSet set{.height = image.height, .width = image.width, .channels = image.channels};
   set.pixels = std::move(image.pixels);
   set = prepared(std::move(set), options_for(layout));

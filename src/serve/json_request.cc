@@ -11,17 +11,38 @@ namespace heed::serve {
 namespace {
 
 constexpr size_t kMostShown = 40;
+constexpr size_t kMostReason = 200;
+constexpr int kDeepest = 32;  // lists in lists: copying JSON recurses
+
+// At most so many bytes, whole characters.
+std::string cut(std::string text, size_t most) {
+  if (text.size() > most) {
+    size_t end = most;
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+      --end;
+    }
+    text = text.substr(0, end) + "...";
+  }
+  return text;
+}
 
 Json parse(std::string_view body) {
   try {
-    Json json = Json::parse(body);
+    Json json = Json::parse(body, [](int depth, Json::parse_event_t, const Json&) {
+      if (depth > kDeepest) {
+        throw HttpError(400, fmt::format("the body is nested deeper than {}", kDeepest), {},
+                        "invalid_json");
+      }
+      return true;
+    });
     if (!json.is_object()) {
       throw HttpError(400, fmt::format("the body is {}, expected a JSON object", shown(json)), {},
                       "invalid_json");
     }
     return json;
   } catch (const Json::exception& error) {
-    throw HttpError(400, fmt::format("the body is no JSON: {}", error.what()), {}, "invalid_json");
+    throw HttpError(400, cut(fmt::format("the body is no JSON: {}", error.what()), kMostReason), {},
+                    "invalid_json");
   }
 }
 
@@ -44,15 +65,7 @@ std::string shown(const Json& value) {
   if (value.is_object() || value.is_array()) {
     return value.is_object() ? "an object" : fmt::format("a list of {}", value.size());
   }
-  std::string text = to_text(value);
-  if (text.size() > kMostShown) {
-    size_t end = kMostShown;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
-      --end;  // not in the middle of a character
-    }
-    text = text.substr(0, end) + "...";
-  }
-  return text;
+  return cut(to_text(value), kMostShown);
 }
 
 JsonRequest::JsonRequest(std::string_view body) : body_(parse(body)) {}

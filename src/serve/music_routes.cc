@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "base/base64.h"
 #include "formats/midi.h"
@@ -32,6 +33,14 @@ double number_of(const Json& note, const char* key, double fallback, JsonRequest
   return value;
 }
 
+int whole_of(const Json& note, const char* key, int fallback, JsonRequest::Range range) {
+  const double value = number_of(note, key, fallback, range);
+  if (std::trunc(value) != value) {
+    refuse(fmt::format("notes[].{}", key), shown(note[key]), "a whole number");
+  }
+  return static_cast<int>(value);
+}
+
 Note note_of(const Json& given) {
   if (!given.is_object() || !given.contains("start") || !given.contains("end") ||
       !given.contains("pitch")) {
@@ -40,14 +49,15 @@ Note note_of(const Json& given) {
   const double start = number_of(given, "start", 0.0, {0, kMostMotifSeconds});
   return {.start = start,
           .end = number_of(given, "end", 0.0, {start, kMostMotifSeconds}),
-          .pitch = static_cast<int>(number_of(given, "pitch", 60, {0, kPitches - 1})),
-          .velocity = static_cast<int>(number_of(given, "velocity", 64, {1, 127})),
-          .channel = static_cast<int>(number_of(given, "channel", 0, {0, kChannels - 1}))};
+          .pitch = whole_of(given, "pitch", 60, {0, kPitches - 1}),
+          .velocity = whole_of(given, "velocity", 64, {1, 127}),
+          .channel = whole_of(given, "channel", 0, {0, kChannels - 1})};
 }
 
 // The notes of a request, `notes` or `midi`, without percussion; sets the tempo of a chorale.
 std::vector<Note> read_notes(JsonRequest& fields, MusicForm form, MusicOptions& options) {
   MidiPiece piece;
+  fields.ignore({"midi"});
   options.quarters_per_minute =
       fields.number("quarters_per_minute", options.quarters_per_minute, {5, 1000});
   const Json& notes = fields.raw("notes");
@@ -61,7 +71,6 @@ std::vector<Note> read_notes(JsonRequest& fields, MusicForm form, MusicOptions& 
       apply_pedal(piece);
     }
   } else if (!notes.is_null()) {
-    fields.ignore({"midi"});
     if (!notes.is_array() || notes.size() > kMostNotes) {
       refuse("notes", shown(notes), fmt::format("a list of at most {} notes", kMostNotes));
     }

@@ -105,13 +105,18 @@ void AccompanyService::turn() {
   try {
     std::vector<AccompaniedPiece> pieces =
         accompany_melody(*model_, job.melody, job.options, [&](const MusicProgress& progress) {
+          check(!job.unwanted(), "[serve] nobody waits for the accompaniment any more");
+          job.tokens_out = progress.tokens;
           if (pace.due()) {
             job.tell(Progress{.share = progress.share, .done = progress.notes});
           }
         });
     job.piece = std::move(pieces.front());
-  } catch (...) {
+  } catch (const Error&) {
     job.fail_with_exception(Fault::request);
+    return;
+  } catch (...) {
+    job.fail_with_exception(Fault::engine);
     return;
   }
   job.finish(job.piece.end);

@@ -110,6 +110,7 @@ std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields, const Served
   const int64_t context = model.language->model->context();
   const int64_t most = context > 0 ? context : kLongestPrompt;
   std::vector<std::vector<int32_t>> prompts;
+  static const Json kNothing = "";
   const Json& given = fields.raw("prompt");
   const auto add = [&](std::vector<int32_t> ids) {
     if (std::ssize(ids) > most) {
@@ -120,7 +121,7 @@ std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields, const Served
     prompts.push_back(std::move(ids));
   };
   each_input(
-      "prompt", given.is_null() ? Json("") : given, kMostPrompts,
+      "prompt", given.is_null() ? kNothing : given, kMostPrompts,
       [&](const std::string& text) { add(encode_prompt(tokenizer, text)); },
       [&](const Json& ids) { add(ids_of("prompt", ids, tokenizer.size())); });
   return prompts;
@@ -178,6 +179,11 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   fields.ignore({"user", "logit_bias"});
   fields.only("logit_bias", Json::object());
   fields.finish();
+  const size_t most = wanted.model->engine->capacity();
+  if (prompts.size() * static_cast<size_t>(n) > most) {
+    refuse("n", fmt::format("{} for {} prompts", n, prompts.size()),
+           fmt::format("at most {} texts in all", most));
+  }
   for (const std::vector<int32_t>& prompt : prompts) {
     wanted.tokens_in += std::ssize(prompt);
     for (int64_t i = 0; i < n; ++i) {

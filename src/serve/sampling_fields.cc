@@ -12,7 +12,7 @@ SamplingOptions read_sampling(JsonRequest& fields, const SamplingOptions& fallba
   return {.temperature =
               static_cast<float>(fields.number("temperature", fallback.temperature, {0, 100})),
           .top_k = fields.integer("top_k", fallback.top_k, {0, kMostK}),
-          .top_p = static_cast<float>(fields.number("top_p", fallback.top_p, {0, 1})),
+          .top_p = static_cast<float>(fields.number("top_p", fallback.top_p, {1e-6, 1})),
           .min_p = static_cast<float>(fields.number("min_p", fallback.min_p, {0, 1})),
           .repetition_penalty = static_cast<float>(
               fields.number("repetition_penalty", fallback.repetition_penalty, {0.01, 100}))};

@@ -1,5 +1,7 @@
 #include "serve/text_routes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -14,7 +16,7 @@ namespace {
 
 constexpr size_t kMostTexts = 2048;
 constexpr double kMostWords = 1000;
-constexpr int64_t kMostAttentionTokens = 512;  // maps grow with the square
+constexpr int64_t kMostAttentionTokens = 256;  // maps grow with the square
 
 Json weights_of(const Tensor& weights) {
   static_assert(std::endian::native == std::endian::little);
@@ -22,9 +24,27 @@ Json weights_of(const Tensor& weights) {
   return base64({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
+// Music has no text: what its notes look at comes with the music.
+const ServedModel& text_model_for(const std::string& name, const Hub& hub) {
+  for (const auto& model : hub.models()) {
+    if (name.empty() && model->abilities.contains("attention") && !model->music) {
+      return *model;
+    }
+  }
+  const ServedModel& model = hub.find(name, "attention");
+  if (model.music) {
+    throw HttpError(400,
+                    fmt::format("model {} reads no text; /v1/music/continue tells what its notes "
+                                "look at",
+                                model.name),
+                    "model", "wrong_model");
+  }
+  return model;
+}
+
 HttpResponse attention(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
-  const ServedModel& model = hub.find(fields.text("model", ""), "attention");
+  const ServedModel& model = text_model_for(fields.text("model", ""), hub);
   const std::string field = model.encoder ? "pair" : "target";
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<AttentionJob>(

@@ -11,6 +11,7 @@ namespace heed::serve {
 namespace {
 
 constexpr size_t kMostTexts = 256;
+constexpr size_t kLongestText = 20000;  // bytes
 constexpr double kMostAlternatives = 15;
 
 // A few names that a list of languages is nicer with; others are called by their code.
@@ -60,6 +61,10 @@ HttpResponse translate(const HttpRequest& request, const Hub& hub) {
   }
   std::vector<SourceText> texts;
   for (std::string& text : fields.texts("q", kMostTexts)) {
+    if (text.size() > kLongestText) {
+      refuse("q", fmt::format("a text of {} bytes", text.size()),
+             fmt::format("at most {}", kLongestText));
+    }
     texts.push_back({std::move(text)});
   }
   const std::string format = fields.text("format", "text");

@@ -12,6 +12,8 @@ const checks = new Checks("company");
 
 const kWords = "the a cat dog bird saw ran and in on red old house of to".split(" ");
 const words = (count) => Array.from({ length: count }, () => random.pick(kWords)).join(" ");
+// A token has a letter at least.
+const fitting = (text, { context }) => (context > 0 ? text.slice(0, context) : text);
 const letters = (count) => Array.from({ length: count }, () => random.pick([..."abcdef"])).join("");
 const notes = (count) =>
   Array.from({ length: count }, (_, i) => ({
@@ -24,11 +26,13 @@ const notes = (count) =>
 // For each ability a request of some size (0 to 1), and what of the answer must be the same.
 const kKinds = {
   complete: {
-    make: ({ id }, size) => [
+    make: ({ id, heed }, size) => [
       "/v1/completions",
       {
         model: id,
-        prompt: Array.from({ length: 1 + random.below(2) }, () => words(1 + Math.floor(40 * size))),
+        prompt: Array.from({ length: 1 + random.below(2) }, () =>
+          fitting(words(1 + Math.floor(40 * size)), heed),
+        ),
         max_tokens: 1 + Math.floor(100 * size),
         temperature: random.pick([0, 0.8, 1, 1.3]),
         top_p: random.pick([1, 0.9]),

@@ -104,6 +104,7 @@ const maker = new CaseMaker(new Random(options.seed), {
   key: options.key,
   isLocal: ["127.0.0.1", "localhost", "::1"].includes(host),
 });
+await inTurns(maker.always());
 const slow = options["no-slow"] ? [] : maker.slow().map(judge);
 const count = Number(options.count);
 for (let done = 0; done < count && checks.failures.length < 50; done += kBetween) {

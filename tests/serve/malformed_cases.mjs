@@ -66,7 +66,7 @@ export const kRoutes = {
   "/translate": {
     body: { q: "a" },
     fields: {
-      q: ["texts"],
+      q: ["list"],
       source: ["language"],
       target: ["language"],
       model: ["model"],
@@ -164,6 +164,7 @@ function wrong(random, [kind, a, b]) {
     number: () => [...kNumbers, a - 1, b * 1.01 + 1, 2 ** 64],
     flag: () => [0, 1, "true", "", "yes", [], {}, raw("TRUE"), raw("nul")],
     texts: () => [5, true, {}, [], [5], ["a", null], ["a", ["b"]], Array(5000).fill("a")],
+    list: () => [5, true, {}, [5], ["a", null], ["a", ["b"]], Array(5000).fill("a")],
     input: () => [
       5,
       true,
@@ -231,6 +232,7 @@ function wrong(random, [kind, a, b]) {
   return random.pick(choices[kind]());
 }
 
+const kBomb = gzipSync(Buffer.alloc(64 * 2 ** 20, 32));
 const kWaysOut = [
   "/../../etc/passwd",
   "/studio/../../../etc/passwd",
@@ -371,43 +373,43 @@ export class CaseMaker {
       Buffer.from(this.head(`POST ${path} HTTP/1.1`, headers) + text);
     const chunked = { "Transfer-Encoding": "chunked" };
     const cases = {
-      "length of -1": [with_headers({ "Content-Length": "-1" })],
-      "length of 1e3": [with_headers({ "Content-Length": "1e3" })],
-      "length of +5": [with_headers({ "Content-Length": "+5" })],
-      "a huge length": [with_headers({ "Content-Length": "9".repeat(30) })],
-      "a body beyond the limit": [with_headers({ "Content-Length": `${2 ** 30}` })],
-      "two lengths": [
+      "length of -1": () => [with_headers({ "Content-Length": "-1" })],
+      "length of 1e3": () => [with_headers({ "Content-Length": "1e3" })],
+      "length of +5": () => [with_headers({ "Content-Length": "+5" })],
+      "a huge length": () => [with_headers({ "Content-Length": "9".repeat(30) })],
+      "a body beyond the limit": () => [with_headers({ "Content-Length": `${2 ** 30}` })],
+      "two lengths": () => [
         Buffer.from(
           this.head(`POST ${path} HTTP/1.1\r\nContent-Length: 3`, { "Content-Length": "31" }) + body,
         ),
       ],
-      "length and chunks": [with_headers({ "Content-Length": "5", ...chunked }, '5\r\n{"a":\r\n0\r\n\r\n')],
-      "gzip as framing": [with_headers({ "Transfer-Encoding": "gzip" })],
-      "a length that is too small": [
+      "length and chunks": () => [
+        with_headers({ "Content-Length": "5", ...chunked }, '5\r\n{"a":\r\n0\r\n\r\n'),
+      ],
+      "gzip as framing": () => [with_headers({ "Transfer-Encoding": "gzip" })],
+      "a length that is too small": () => [
         with_headers({ "Content-Length": `${1 + this.random.below(body.length - 1)}` }),
       ],
-      "a cut body": [with_headers({ "Content-Length": "5000" }), { end: true }],
-      "a body cut in mid-chunk": [with_headers(chunked, "ff\r\nabc"), { end: true }],
-      "no chunk size": [with_headers(chunked, "zz\r\nabc\r\n0\r\n\r\n")],
-      "a negative chunk": [with_headers(chunked, "-5\r\nabc\r\n0\r\n\r\n")],
-      "a huge chunk": [with_headers(chunked, `${"f".repeat(20)}\r\nabc\r\n`), { end: true }],
-      "a chunk of another size": [with_headers(chunked, "3\r\nabcdef\r\n0\r\n\r\n")],
-      "a long chunk extension": [with_headers(chunked, `3;${"x".repeat(1e5)}\r\nabc\r\n0\r\n\r\n`)],
-      "garbage as gzip": [this.post(path, this.random.bytes(200), { "Content-Encoding": "gzip" })],
-      "a gzip bomb": [
-        this.post(path, gzipSync(Buffer.alloc(64 * 2 ** 20, 32)), { "Content-Encoding": "gzip" }),
-      ],
-      "an unknown coding": [
+      "a cut body": () => [with_headers({ "Content-Length": "5000" }), { end: true }],
+      "a body cut in mid-chunk": () => [with_headers(chunked, "ff\r\nabc"), { end: true }],
+      "no chunk size": () => [with_headers(chunked, "zz\r\nabc\r\n0\r\n\r\n")],
+      "a negative chunk": () => [with_headers(chunked, "-5\r\nabc\r\n0\r\n\r\n")],
+      "a huge chunk": () => [with_headers(chunked, `${"f".repeat(20)}\r\nabc\r\n`), { end: true }],
+      "a chunk of another size": () => [with_headers(chunked, "3\r\nabcdef\r\n0\r\n\r\n")],
+      "a long chunk extension": () => [with_headers(chunked, `3;${"x".repeat(1e5)}\r\nabc\r\n0\r\n\r\n`)],
+      "garbage as gzip": () => [this.post(path, this.random.bytes(200), { "Content-Encoding": "gzip" })],
+      "a gzip bomb": () => [this.post(path, kBomb, { "Content-Encoding": "gzip" })],
+      "an unknown coding": () => [
         this.post(path, this.random.bytes(200), { "Content-Encoding": "no-such-coding" }),
       ],
-      "an endless body": [
+      "an endless body": () => [
         with_headers(chunked, ""),
         { repeat: Buffer.from(`10000\r\n${" ".repeat(65536)}\r\n`) },
       ],
-      "no body and no length": [Buffer.from(this.head(`POST ${path} HTTP/1.1`))],
+      "no body and no length": () => [Buffer.from(this.head(`POST ${path} HTTP/1.1`))],
     };
     const name = this.random.pick(Object.keys(cases));
-    return { name: `${path}: ${name}`, steps: cases[name] };
+    return { name: `${path}: ${name}`, steps: cases[name]() };
   }
 
   requestLine() {
@@ -429,7 +431,7 @@ export class CaseMaker {
       "GET of a POST": () => this.head(`GET ${this.random.pick(Object.keys(kRoutes))} HTTP/1.1`),
       "POST of a GET": () => this.post("/v1/models", "{}"),
       "an unknown path": () => this.head(`GET /${this.random.bytes(8).toString("hex")} HTTP/1.1`),
-      "a way out": () => this.head(this.head(`GET ${this.random.pick(kWaysOut)} HTTP/1.1`)),
+      "a way out": () => this.head(`GET ${this.random.pick(kWaysOut)} HTTP/1.1`),
       "bad escapes": () => this.head("GET /%zz%1%/%ff HTTP/1.1"),
       "a long path": () =>
         this.head(`GET /${"a".repeat(this.random.pick([2000, 9000, 40000, 200000]))} HTTP/1.1`),
@@ -477,6 +479,26 @@ export class CaseMaker {
       name: `headers: ${name}`,
       steps: [Buffer.from(cases[name](), "latin1"), ...(name === "cut headers" ? [{ end: true }] : [])],
     };
+  }
+
+  // Those that once were trouble, or easily are; not left to chance.
+  always() {
+    const deep = nested(3e6);
+    const bodies = {
+      "a deep prompt": ["/v1/completions", `{"prompt":${deep}}`],
+      "a deep stop": ["/v1/completions", `{"prompt":"a","stop":${deep}}`],
+      "a deep input": ["/v1/embeddings", `{"input":${deep}}`],
+      "deep texts": ["/v1/classify", `{"texts":${deep}}`],
+      "a deep q": ["/translate", `{"q":${deep}}`],
+      "deep notes": ["/v1/music/continue", `{"notes":${deep}}`],
+      "a deep class": ["/v1/image/sample", `{"class":${deep}}`],
+      "a long prompt": ["/v1/completions", `{"prompt":"${"a".repeat(7e6)}","model":5}`],
+      "a long open text": ["/v1/completions", `{"prompt":"${"a".repeat(7e6)}`],
+      "a flag in a flag": ["/v1/completions", '{"prompt":"a","stream_options":{"include_usage":3}}'],
+      "no probability": ["/v1/completions", '{"prompt":"a","top_p":0,"stream":true}'],
+      "too many texts": ["/v1/completions", JSON.stringify({ prompt: Array(64).fill("a"), n: 64 })],
+    };
+    return Object.entries(bodies).map(([name, [path, body]]) => ({ name, steps: [this.post(path, body)] }));
   }
 
   // Takes as long as the server lets it; few, and beside the others.

@@ -139,6 +139,7 @@ train "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --s
 # --- Asking
 
 start() { # options...; sets $base
+  : > server.log
   "$heed" serve --port 0 "$@" > out.txt 2> server.log &
   server=$!
   base=
@@ -281,7 +282,7 @@ head -c 9000000 /dev/zero | tr '\0' ' ' > large.txt
 ask 413 /v1/completions --data-binary @large.txt
 ask 403 /health -H 'Host: example.org'
 ask 403 /v1/completions -H 'Origin: https://example.org' -d '{"prompt": "a"}'
-ask 405 /v1/completions -X OPTIONS -H 'Origin: https://example.org'
+ask 403 /v1/completions -X OPTIONS -H 'Origin: https://example.org'
 ! grep -qi '^access-control' head.txt || fail "CORS without --allow-origin"
 ask 200 /health
 
@@ -316,28 +317,28 @@ ask 403 /v1/completions -H 'Origin: https://elsewhere.org' -H 'x-api-key: secret
 end_server
 
 # one slot: those without room are refused at once; those that wait when the server stops are told so
-flood() { # how many; statuses are in statuses.txt
+flood() { # how many, of how many texts each, stop; statuses are in statuses.txt
   rm -f status-*.txt
   local i pids=()
   for ((i = 0; i < $1; i++)); do
     curl -s -o /dev/null -D "head-$i.txt" -w '%{http_code}\n' --max-time 60 "$base/v1/completions" \
-      -d '{"prompt": "the", "max_tokens": 4096, "temperature": 2}' > "status-$i.txt" &
+      -d "{\"prompt\": \"the\", \"max_tokens\": 4096, \"temperature\": 2, \"n\": $2}" > "status-$i.txt" &
     pids+=($!)
   done
-  [ $# -lt 2 ] || { sleep 0.3; kill -TERM "$server"; }
+  [ $# -lt 3 ] || { sleep 0.3; kill -TERM "$server"; }
   wait "${pids[@]}" || true
   sort status-*.txt | uniq -c > statuses.txt
 }
 start --model language --slots 1 --queue 0
-flood 12
+flood 12 1
 grep -q ' 200$' statuses.txt || fail "nobody is answered: $(cat statuses.txt)"
 grep -q ' 429$' statuses.txt || fail "nobody is refused: $(cat statuses.txt)"
 grep -qi '^retry-after: 1' head-*.txt || fail "429 without Retry-After"
 ! grep -qE ' (5..|000)$' statuses.txt || fail "other answers: $(cat statuses.txt)"
 ask 400 /v1/completions -d '{"prompt": "a", "n": 2}'
 end_server
-start --model language --slots 1 --queue 64
-flood 30 stop
+start --model language --slots 1 --queue 2000
+flood 30 60 stop
 status=0
 wait "$server" || status=$?
 server=

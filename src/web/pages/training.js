@@ -81,7 +81,7 @@ class TrainingPage {
       if (name !== this.run.value) return;
       this.notice.clear();
       this.#show(run);
-      isTraining = run.state === "training";
+      isTraining = run.state !== "finished";
     } catch (error) {
       this.notice.show(error);
     }
