@@ -3,6 +3,7 @@
 #
 #   tools/install-deps.sh build          what compiling the library and the program takes
 #   tools/install-deps.sh build test     and the test suite with its checks and sanitizers
+#   tools/install-deps.sh web            a browser and node, for the tests of the studio
 #   tools/install-deps.sh peer           PyTorch, for the side-by-side measurements in bench/
 #   tools/install-deps.sh --list GROUP   prints a group and installs nothing
 set -euo pipefail
@@ -20,6 +21,11 @@ test_packages=(
   clang libclang-rt-14-dev llvm libomp-dev # sanitizers; llvm turns addresses into lines
   clang-format clang-tidy
 )
+# Only those whose programs are missing: node often comes from elsewhere, together with its npm.
+web_packages=(curl)
+for program in node:nodejs npm:npm chromium:chromium; do
+  command -v "${program%:*}" >/dev/null || web_packages+=("${program#*:}")
+done
 peer_packages=(python3-torch libopenblas0-openmp)
 
 usage() {
@@ -35,6 +41,7 @@ for group in "$@"; do
     --list) list_only=true ;;
     build) wanted+=("${build_packages[@]}") ;;
     test) wanted+=("${test_packages[@]}") ;;
+    web) wanted+=("${web_packages[@]}") ;;
     peer) wanted+=("${peer_packages[@]}") ;;
     *) usage ;;
   esac

@@ -245,7 +245,6 @@ TEST(Engine, StopHasADeadline) {
   EXPECT_EQ(counting.engine.counters().busy, 0U);
 }
 
-// Engines that share the processor get their turns alike.
 // Whoever waits comes before one who has just had a turn.
 TEST(Engine, TurnsComeOneAfterTheOther) {
   Turns turns;

@@ -7,151 +7,14 @@ here=$(cd "$(dirname "$0")" && pwd)
 music_folder=$(realpath "$2")
 recipes=$(realpath "$3")
 . "$here/../cli/support.sh"
-export OMP_NUM_THREADS=1
+. "$here/tiny_models.sh"
 if ! command -v curl > /dev/null; then
   echo "skipped: curl is not installed"
   exit 0
 fi
 
-server=
-end_server() {
-  if [ -n "$server" ]; then
-    kill "$server" 2> /dev/null || true
-    wait "$server" 2> /dev/null || true
-  fi
-  server=
-}
-trap 'end_server; rm -rf "$folder"' EXIT
-
-# --- Tiny models: a language model, encoders, a translator, music, images
-
-train() { # recipe, folder, options...
-  "$heed" train "$1" --out "$2" "${@:3}" > train.log 2>&1 || { cat train.log >&2; exit 1; }
-}
-
-for ((i = 0; i < 60; i++)); do
-  printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
-done > text.txt
-for ((i = 0; i < 40; i++)); do
-  printf 'the cat saw a bird\tcat\na bird saw the dog\tdog\nthe cat\tcat\na dog\tdog\n'
-done > labels.tsv
-cat > language.toml <<'RECIPE'
-task = "language"
-[data]
-text = ["text.txt"]
-batch_tokens = 256
-[text]
-kind = "char"
-[model]
-context = 64
-width = 32
-heads = 2
-layers = 2
-[train]
-steps = 60
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
-cat > masked.toml <<'RECIPE'
-task = "masked"
-[data]
-text = ["text.txt"]
-max_length = 32
-batch_tokens = 256
-[text]
-kind = "wordpiece"
-vocabulary = 100
-[model]
-width = 16
-heads = 2
-hidden = 32
-layers = 1
-longest = 32
-[train]
-steps = 30
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
-cat > classes.toml <<'RECIPE'
-base = "masked.toml"
-task = "classify"
-[data]
-table = ["labels.tsv"]
-[train]
-from = "masked"
-RECIPE
-awk 'BEGIN {
-  srand(1)
-  for (i = 0; i < 200; i++) {
-    word = reversed = ""
-    for (left = 2 + int(rand() * 3); left > 0; left--) {
-      letter = substr("abcdef", 1 + int(rand() * 6), 1)
-      word = word letter
-      reversed = letter reversed
-    }
-    print word > "train.src"
-    print reversed > "train.tgt"
-  }
-}'
-cat > pairs.toml <<'RECIPE'
-[data]
-source = ["train.src"]
-target = ["train.tgt"]
-max_length = 31
-batch_tokens = 512
-[text]
-kind = "char"
-[model]
-width = 16
-heads = 2
-hidden = 32
-encoder_layers = 1
-decoder_layers = 1
-[train]
-steps = 30
-precision = "f32"
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
-tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1152 --set model.width=16
-  --set model.heads=2 --set model.layers=1 --set model.hidden=32 --set model.block_rows=4
-  --set model.block_columns=4 --set model.memory_rows=4 --set model.memory_columns=4 --set train.steps=2
-  --set validation.every=2)
-for name in language masked classes pairs; do
-  train $name.toml $name
-done
-train "$recipes/digits.toml" digits "${tiny_image[@]}"
-train "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
-  --set model.encoder_layers=1
-"$music_folder" piano performance
-"$music_folder" harmonise chorale accompany
-
 # --- Asking
 
-start() { # options...; sets $base
-  : > server.log
-  "$heed" serve --port 0 "$@" > out.txt 2> server.log &
-  server=$!
-  base=
-  for ((i = 0; i < 300; i++)); do
-    base=$(sed -n 's|^listening on \(http://127.0.0.1:[0-9]*\)/$|\1|p' server.log)
-    [ -z "$base" ] || return 0
-    kill -0 "$server" 2> /dev/null || break
-    sleep 0.1
-  done
-  echo "the server does not start: $(cat server.log)" >&2
-  exit 1
-}
 ask() { # expected status, path, curl's options...; the answer is in answer.json, its head in head.txt
   local expected=$1 path=$2 status
   shift 2
@@ -263,7 +126,7 @@ ask 400 /v1/completions -d '{"prompt": "a"'
 has '"code":"invalid_json"'
 ask 400 /v1/completions -d '{"model": "masked", "prompt": "a"}'
 has '"code":"wrong_model"'
-ask 400 /v1/completions -d "{\"prompt\": \"$(head -c 100 /dev/zero | tr '\0' a)\"}"
+ask 400 /v1/completions -d "{\"prompt\": \"$(head -c 400 /dev/zero | tr '\0' a)\"}"
 has '"code":"context_length_exceeded"'
 ask 404 /v1/completions -d '{"model": "none", "prompt": "a"}'
 ask 400 /v1/fill -d '{"text": "no mask"}'

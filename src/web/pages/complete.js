@@ -20,6 +20,7 @@ export const about = {
 };
 
 const kAlternatives = 5;
+const kLookAgain = 100; // new tokens up to which attention follows by itself
 const kAttentionLetters = 1500; // of the text's end that attention is asked for; maps grow with the square
 
 const kEnds = { stop: "The model ended the text.", length: "Cut at the length limit." };
@@ -170,7 +171,8 @@ class CompletePage {
     this.status.textContent = `${this.#speed(began)} ${said}`;
     if (!isWhole) return;
     announce(this.strip.written);
-    if (this.isLooking) await this.#look();
+    // Of a long text only when it is asked for: it may be too long for the server.
+    if (this.isLooking && this.strip.tokens.length <= kLookAgain) await this.#look();
   }
 
   #speed(began) {
