@@ -22,6 +22,7 @@ struct EvalArguments {
   bool line_end = false;
   PerplexityOptions options;
   ImageDataConfig image;
+  int64_t images = 0;  // the first so many; 0: all
 };
 
 struct TextSize {
@@ -54,7 +55,10 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
   data.columns = layout.columns;
   data.grey = layout.channels == 1;
   data.levels = data.binarise == "no" ? layout.levels : 256;
-  const ImageSet set = read_images(data).test;
+  ImageSet set = read_images(data).test;
+  if (arguments.images > 0 && arguments.images < set.count()) {
+    set = slice(set, 0, arguments.images);
+  }
   warn_skipped(set.skipped);
   check(
       set.levels == layout.levels && set.channels == layout.channels,
@@ -126,6 +130,8 @@ void add_eval(CLI::App& app) {
                    "images: samples become 0 or 1, by a threshold or drawn once and for all")
       ->check(CLI::IsMember({"no", "threshold", "sample"}))
       ->capture_default_str();
+  command->add_option("--images", arguments->images, "only the first so many images")
+      ->check(CLI::Range(1, 1 << 30));
   add_precision(*command, arguments->precision);
   command->add_flag("--line-end", arguments->line_end,
                     "an END token behind every line instead of a line end");
@@ -133,7 +139,8 @@ void add_eval(CLI::App& app) {
       "Examples:\n"
       "  heed eval --model gpt2 --stride 512 wiki.test.raw\n"
       "  heed eval --model runs/ptb --line-end ptb.test.txt.gz\n"
-      "  heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz");
+      "  heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz\n"
+      "  heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
   command->callback([arguments] { eval(*arguments); });
 }
 

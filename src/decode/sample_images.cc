@@ -89,17 +89,16 @@ ImageDrawing::ImageDrawing(const ImageModel& model, SampleOptions options)
 }
 
 void ImageDrawing::step() {
-  const int32_t sample = model_.order()[static_cast<size_t>(steps_)];
-  const bool known = !options_.given.empty() && options_.given[static_cast<size_t>(sample)];
+  const int32_t place = model_.order()[static_cast<size_t>(steps_)];
+  const bool known = !options_.given.empty() && options_.given[static_cast<size_t>(place)];
   const std::vector<std::vector<float>> chances = next_step(model_, before_, *state_);
   std::vector<int32_t> drawn;
   for (int64_t image = 0; image < options_.images; ++image) {
-    const int64_t at = image * model_.layout().samples() + sample;
+    const int64_t at = image * model_.layout().samples() + place;
     const RandomStream random{options_.seed, static_cast<uint64_t>(image)};
-    drawn.push_back(
-        known ? options_.conditions.values.data<int32_t>()[at]
-              : draw(candidates(chances[static_cast<size_t>(image)], {}, options_.sampling),
-                     random.uniform(static_cast<uint64_t>(sample))));
+    drawn.push_back(known ? options_.conditions.values.data<int32_t>()[at]
+                          : sample(chances[static_cast<size_t>(image)], {}, options_.sampling,
+                                   random.uniform(static_cast<uint64_t>(place))));
     levels_[static_cast<size_t>(at)] = drawn.back();
   }
   before_ = Tensor::from_ints(drawn, {options_.images});

@@ -5,8 +5,7 @@
 #include <span>
 #include <string>
 
-#include "ops/reduction.h"
-#include "tensor/tensor.h"
+#include "models/model.h"
 
 namespace heed {
 
@@ -20,6 +19,28 @@ struct ImageOutput {
   Tensor loss(const Tensor& outputs, const Tensor& targets, Reduction reduction) const;
   // Of each level, from O numbers.
   void probabilities(std::span<const float> outputs, std::span<float> probabilities) const;
+};
+
+// What models that say samples so have in common.
+class SampledImageModel : public ImageModel {
+ public:
+  const ImageLayout& layout() const final { return layout_; }
+  Tensor loss(const Tensor& outputs, const Tensor& levels, Reduction reduction) const final {
+    return output_.loss(outputs, levels, reduction);
+  }
+  void probabilities(std::span<const float> outputs, std::span<float> probabilities) const final {
+    output_.probabilities(outputs, probabilities);
+  }
+
+ protected:
+  // From a configuration with rows, columns, channels, levels, output and mixtures.
+  template <typename Config>
+  explicit SampledImageModel(const Config& config)
+      : layout_{config.rows, config.columns, config.channels, config.levels},
+        output_{config.output, config.levels, config.mixtures} {}
+
+  ImageLayout layout_;
+  ImageOutput output_;
 };
 
 }  // namespace heed

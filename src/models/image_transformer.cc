@@ -40,8 +40,8 @@ struct ImageTransformer::State : DecodeState {
 };
 
 ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig& config)
-    : config_(config),
-      layout_{config.rows, config.columns, config.channels, config.levels},
+    : SampledImageModel(config),
+      config_(config),
       order_(order_image(layout_, {.attention = config.attention,
                                    .block = config.block,
                                    .memory = config.memory,
@@ -49,7 +49,6 @@ ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig&
                                    .block_columns = config.block_columns,
                                    .memory_rows = config.memory_rows,
                                    .memory_columns = config.memory_columns})),
-      output_{config.output, config.levels, config.mixtures},
       samples_(s / "samples", 1 + config.channels * config.levels, config.width,
                embedding_init(config)),
       rows_(s / "rows", config.rows, config.width, embedding_init(config)),

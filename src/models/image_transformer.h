@@ -75,23 +75,15 @@ struct ImageTransformerConfig {
   }
 };
 
-class ImageTransformer : public ImageModel {
+class ImageTransformer : public SampledImageModel {
  public:
   ImageTransformer(const Scope& s, const ImageTransformerConfig& config);
 
-  const ImageLayout& layout() const override { return layout_; }
   int64_t classes() const override { return config_.classes; }
   ImageLayout source() const override;
   std::span<const int32_t> order() const override { return order_.raster; }
   Tensor outputs(const ImageBatch& batch,
                  std::vector<LayerAttention>* maps = nullptr) const override;
-  Tensor loss(const Tensor& outputs, const Tensor& levels, Reduction reduction) const override {
-    return output_.loss(outputs, levels, reduction);
-  }
-  void probabilities(std::span<const float> outputs,
-                     std::span<float> probabilities) const override {
-    output_.probabilities(outputs, probabilities);
-  }
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
   Tensor step(const Tensor& levels, DecodeState& state) const override;
 
@@ -108,10 +100,8 @@ class ImageTransformer : public ImageModel {
   Tensor encode(const Tensor& source) const;            // [B,S,C]
 
   ImageTransformerConfig config_;
-  ImageLayout layout_;
   ImageOrder order_;
   Neighbours neighbours_;
-  ImageOutput output_;
   Embedding samples_;  // START, then the levels of each channel
   Embedding rows_, columns_, channels_;
   std::optional<Embedding> classes_;

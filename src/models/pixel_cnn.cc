@@ -32,10 +32,9 @@ struct PixelCnn::State : DecodeState {
 };
 
 PixelCnn::PixelCnn(const Scope& s, const PixelCnnConfig& config)
-    : config_(config),
-      layout_{config.rows, config.columns, config.channels, config.levels},
+    : SampledImageModel(config),
+      config_(config),
       order_(raster_order(layout_.samples())),
-      output_{config.output, config.levels, config.mixtures},
       samples_(s / "samples", 1 + config.channels * config.levels, config.width,
                embedding_init(config)),
       channels_(s / "channels", config.channels, config.width, embedding_init(config)),

@@ -49,23 +49,15 @@ struct PixelCnnConfig {
   }
 };
 
-class PixelCnn : public ImageModel {
+class PixelCnn : public SampledImageModel {
  public:
   PixelCnn(const Scope& s, const PixelCnnConfig& config);
 
-  const ImageLayout& layout() const override { return layout_; }
   int64_t classes() const override { return config_.classes; }
   ImageLayout source() const override { return {0, 0, 0, 0}; }
   std::span<const int32_t> order() const override { return order_; }
   Tensor outputs(const ImageBatch& batch,
                  std::vector<LayerAttention>* maps = nullptr) const override;
-  Tensor loss(const Tensor& outputs, const Tensor& levels, Reduction reduction) const override {
-    return output_.loss(outputs, levels, reduction);
-  }
-  void probabilities(std::span<const float> outputs,
-                     std::span<float> probabilities) const override {
-    output_.probabilities(outputs, probabilities);
-  }
   // Convolutions have no cache: each step computes the whole image.
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
   Tensor step(const Tensor& levels, DecodeState& state) const override;
@@ -84,9 +76,7 @@ class PixelCnn : public ImageModel {
   Tensor shifted(const ImageBatch& batch, bool up) const;
 
   PixelCnnConfig config_;
-  ImageLayout layout_;
   std::vector<int32_t> order_;
-  ImageOutput output_;
   Embedding samples_;  // START, then the levels of each channel
   Embedding channels_;
   std::optional<Embedding> classes_;

@@ -80,14 +80,15 @@ struct Completions {
   int64_t created = 0;
   bool stream = false;
   bool usage_at_end = false;
-  bool echo = false;
   std::optional<int64_t> chances;
   int64_t max_tokens = 16;
-  std::vector<std::string> prompts;  // as texts, by choice
   std::shared_ptr<Reply> reply = std::make_shared<Reply>();
   std::vector<std::shared_ptr<Job>> jobs;
 
   struct Choice {
+    // Of the prompt, until it is told: its text, and its first token, of which there is no chance.
+    std::string echo;
+    std::optional<int32_t> first;
     std::string text;
     Json chances = nullptr;
     std::string reason;
@@ -113,6 +114,9 @@ std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields, const Served
   static const Json kNothing = "";
   const Json& given = fields.raw("prompt");
   const auto add = [&](std::vector<int32_t> ids) {
+    if (ids.empty()) {
+      refuse("prompt", "empty", "a token at least: the model has none to begin with");
+    }
     if (std::ssize(ids) > most) {
       throw HttpError(400,
                       fmt::format("prompt has {} tokens, expected at most {}", ids.size(), most),
@@ -167,16 +171,16 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   request.chances = wanted.chances;
   const int64_t n = fields.integer("n", 1, {1, kMostChoices});
   wanted.stream = fields.flag("stream", false);
-  wanted.echo = fields.flag("echo", false);
-  if (wanted.echo && wanted.chances) {
-    refuse("echo", "true", "false with logprobs: those of a prompt are not told");
+  const bool echo = fields.flag("echo", false);
+  if (echo && wanted.chances && wanted.max_tokens == 0) {
+    refuse("max_tokens", "0", "1 or more with echo and logprobs");
   }
   wanted.usage_at_end = read_include_usage(fields.raw("stream_options"));
   fields.only("best_of", n);
   fields.only("presence_penalty", 0);
   fields.only("frequency_penalty", 0);
   fields.only("suffix", "");
-  fields.ignore({"user", "logit_bias"});
+  fields.ignore({"user"});
   fields.only("logit_bias", Json::object());
   fields.finish();
   const size_t most = wanted.model->engine->capacity();
@@ -189,10 +193,15 @@ Completions read_completions(const std::string& body, const Hub& hub) {
     for (int64_t i = 0; i < n; ++i) {
       request.prompt = prompt;
       request.sample = static_cast<uint64_t>(i);
-      wanted.jobs.push_back(
-          std::make_shared<CompletionJob>(wanted.reply, wanted.choices.size(), request));
-      wanted.choices.emplace_back();
-      wanted.prompts.push_back(wanted.echo ? wanted.tokenizer().decode(prompt) : "");
+      const auto job =
+          std::make_shared<CompletionJob>(wanted.reply, wanted.choices.size(), request);
+      Completions::Choice& choice = wanted.choices.emplace_back();
+      if (echo) {
+        job->chances_of_prompt = wanted.chances.has_value();
+        choice.echo = wanted.tokenizer().decode(prompt);
+        choice.first = prompt.front();
+      }
+      wanted.jobs.push_back(job);
     }
   }
   return wanted;
@@ -239,45 +248,57 @@ Json usage_of(const Completions& wanted) {
           {"total_tokens", wanted.tokens_in + wanted.tokens_out}};
 }
 
+// The probabilities of a piece's tokens, which the choice gets too.
+Json add_chances(const Completions& wanted, Completions::Choice& choice, const TextPiece& piece) {
+  std::vector<DrawnToken> tokens = piece.tokens;
+  const bool begins = choice.first.has_value();
+  if (begins) {
+    tokens.insert(tokens.begin(), DrawnToken{.id = *std::exchange(choice.first, {})});
+  }
+  Json chances = chances_of(wanted, tokens, choice.offset);
+  if (begins) {
+    chances["token_logprobs"][0] = nullptr;
+    if (chances["top_logprobs"].is_array()) {
+      chances["top_logprobs"][0] = nullptr;
+    }
+  }
+  for (const Json& token : chances["tokens"]) {
+    choice.offset += characters(token.get_ref<const std::string&>());
+  }
+  if (choice.chances.is_null()) {
+    choice.chances = chances;
+  } else {
+    for (const char* part : {"tokens", "token_logprobs", "top_logprobs", "text_offset"}) {
+      for (const Json& each : chances[part]) {
+        choice.chances[part].push_back(each);
+      }
+    }
+  }
+  return chances;
+}
+
 // What an event adds to a choice, as a chunk of a stream; null for nothing.
 Json take_event(Completions& wanted, const Event& event) {
   Completions::Choice& choice = wanted.choices[event.job];
   Json chunk{{"index", event.job}, {"text", ""}, {"logprobs", nullptr}, {"finish_reason", nullptr}};
-  if (const TextPiece* piece = std::get_if<TextPiece>(&event.what)) {
-    std::string text = piece->text;
-    if (choice.text.empty() && choice.chances.is_null() && wanted.echo) {
-      text = std::exchange(wanted.prompts[event.job], "") + text;
-    }
-    choice.text += text;
-    chunk["text"] = text;
-    if (wanted.chances) {
-      chunk["logprobs"] = chances_of(wanted, piece->tokens, choice.offset);
-      for (const Json& token : chunk["logprobs"]["tokens"]) {
-        choice.offset += characters(token.get_ref<const std::string&>());
-      }
-      if (choice.chances.is_null()) {
-        choice.chances = chunk["logprobs"];
-      } else {
-        for (const char* part : {"tokens", "token_logprobs", "top_logprobs", "text_offset"}) {
-          for (const Json& each : chunk["logprobs"][part]) {
-            choice.chances[part].push_back(each);
-          }
-        }
-      }
-    }
-    return frame(wanted, Json::array({chunk}));
+  const TextPiece* piece = std::get_if<TextPiece>(&event.what);
+  const Done* done = std::get_if<Done>(&event.what);
+  if (piece == nullptr && done == nullptr) {
+    return nullptr;
   }
-  if (const Done* done = std::get_if<Done>(&event.what)) {
-    if (wanted.echo) {
-      chunk["text"] = std::exchange(wanted.prompts[event.job], "");  // nothing came after it
-      choice.text += chunk["text"].get_ref<const std::string&>();
-    }
+  const std::string text =
+      std::exchange(choice.echo, "") + (piece != nullptr ? piece->text : std::string());
+  choice.text += text;
+  chunk["text"] = text;
+  if (piece != nullptr && wanted.chances) {
+    chunk["logprobs"] = add_chances(wanted, choice, *piece);
+  }
+  if (done != nullptr) {
     choice.reason = reason_of(done->end);
     chunk["finish_reason"] = choice.reason;
     wanted.tokens_out += done->tokens_out;
-    return frame(wanted, Json::array({chunk}));
   }
-  return nullptr;
+  return frame(wanted, Json::array({chunk}));
 }
 
 Json whole_answer(const Completions& wanted) {

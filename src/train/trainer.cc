@@ -31,6 +31,8 @@ Trainer::Trainer(const Recipe& recipe, const fs::path& folder, bool resume, Trai
   prepare_parameters();
   const bool resumed = resume && resume_from_checkpoint();
   task_->begin(state_.data);
+  seconds_at_start_ = state_.seconds;
+  done_at_start_ = done();
   truncate_log(folder_ / "log.jsonl", state_.step);
   RunReport report{.parameters = store_.count(),
                    .weight_bytes = store_.values().bytes() + store_.gradients().bytes() +
@@ -110,6 +112,17 @@ std::optional<int64_t> Trainer::total_steps() const {
     total = std::min(total.value_or(steps), steps);
   }
   return total;
+}
+
+double Trainer::done() const {
+  double done = 0.0;
+  if (const std::optional<int64_t> total = total_steps()) {
+    done = static_cast<double>(state_.step) / static_cast<double>(*total);
+  }
+  if (recipe_.train.minutes > 0) {
+    done = std::max(done, state_.seconds / (60 * recipe_.train.minutes));
+  }
+  return done;
 }
 
 bool Trainer::over() const {
@@ -259,14 +272,10 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
   if (epoch_batches) {
     report.epoch += static_cast<double>(state_.data.batch) / static_cast<double>(*epoch_batches);
   }
-  if (const std::optional<int64_t> total = total_steps()) {
-    report.done = static_cast<double>(state_.step) / static_cast<double>(*total);
-  }
-  if (recipe_.train.minutes > 0) {
-    report.done = std::max(report.done, state_.seconds / (60 * recipe_.train.minutes));
-  }
-  if (report.done > 0.0) {
-    report.seconds_left = state_.seconds * (1.0 / report.done - 1.0);
+  report.done = done();
+  if (report.done > done_at_start_) {
+    report.seconds_left =
+        (state_.seconds - seconds_at_start_) * (1.0 - report.done) / (report.done - done_at_start_);
   }
   observer_.stepped(report);
   log({{"step", report.step},

@@ -92,6 +92,7 @@ class Trainer {
   bool over() const;
   bool out_of_patience() const;
   std::optional<int64_t> total_steps() const;
+  double done() const;  // 0 to 1, by the steps or minutes asked for
   StepResult step(float rate);
   double backward(const TaskBatch& batch, double share);
   void skip_step(const StepResult& result);
@@ -121,6 +122,8 @@ class Trainer {
   int64_t steps_since_ = 0;
   int64_t tokens_since_ = 0;
   double seconds_at_report_ = 0.0;
+  double seconds_at_start_ = 0.0;  // of this process; what came before ran at another rate
+  double done_at_start_ = 0.0;
   int64_t validated_at_ = -1;
   int64_t saved_at_ = -1;
 };

@@ -31,7 +31,10 @@ mkdir -p some/3 some/4
 echo "no picture" > some/4/c.png
 "$heed" eval --model drawn --binarise threshold some > said.txt 2> err.txt || fail "eval: $(cat err.txt)"
 grep -qE '^[0-9.]+ nats an image, [0-9.]+ bits a dimension$' said.txt || fail "eval says $(cat said.txt)"
+grep -q '^images 2, ' said.txt || fail "eval says $(cat said.txt)"
 grep -q 'c.png' err.txt || fail "the bad file is not named: $(cat err.txt)"
+"$heed" eval --model drawn --binarise threshold --images 1 some > said.txt 2> err.txt || fail "eval: $(cat err.txt)"
+grep -q '^images 1, ' said.txt || fail "eval of one image says $(cat said.txt)"
 
 "$heed" image complete --model drawn --class 3 --count 2 --n 2 some --output halves.png > said.txt 2> err.txt ||
   fail "complete: $(cat err.txt)"

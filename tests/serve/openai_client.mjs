@@ -68,6 +68,13 @@ async function completions(model) {
   checks.equal(several.choices[0].text, one.choices[0].text, "the first of several");
   const echoed = await ask({ echo: true });
   checks.equal(echoed.choices[0].text, `the cat${one.choices[0].text}`, "echo");
+  const scored = (await ask({ echo: true, logprobs: 1, max_tokens: 1 })).choices[0];
+  checks.equal(scored.logprobs.tokens.join(""), scored.text, "tokens of an echoed prompt");
+  checks.equal(scored.logprobs.token_logprobs[0], null, "nothing is known of the first token");
+  checks.ok(
+    scored.logprobs.token_logprobs.slice(1).every((chance) => chance <= 0),
+    "the others of the prompt have probabilities",
+  );
   const tokens = await ask({ prompt: [1, 2, 3] });
   checks.equal(tokens.usage.prompt_tokens, 3, "tokens as a prompt");
   checks.equal((await ask({ max_tokens: 0, echo: true })).choices[0].text, "the cat", "no tokens at all");
