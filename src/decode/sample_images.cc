@@ -13,15 +13,14 @@
 namespace heed {
 namespace {
 
-// log p of each level for every image in the step that comes next.
-std::vector<std::vector<float>> next_step(const ImageModel& model, const Tensor& before,
-                                          DecodeState& state) {
-  const Tensor outputs = model.step(before, state).to(DType::f32);  // [R,O]
-  const auto each = static_cast<size_t>(outputs.dim(1));
+// log p of each level, for every row of outputs [R,O].
+std::vector<std::vector<float>> log_chances(const ImageModel& model, const Tensor& outputs) {
+  const Tensor values = outputs.to(DType::f32);
+  const auto each = static_cast<size_t>(values.dim(1));
   std::vector<std::vector<float>> images;
-  for (int64_t i = 0; i < outputs.dim(0); ++i) {
+  for (int64_t i = 0; i < values.dim(0); ++i) {
     std::vector<float>& levels = images.emplace_back(static_cast<size_t>(model.layout().levels));
-    model.probabilities(outputs.span<float>().subspan(static_cast<size_t>(i) * each, each), levels);
+    model.probabilities(values.span<float>().subspan(static_cast<size_t>(i) * each, each), levels);
     for (float& value : levels) {
       value = value > 0.0F ? std::log(value) : -std::numeric_limits<float>::infinity();
     }
@@ -88,10 +87,9 @@ ImageDrawing::ImageDrawing(const ImageModel& model, SampleOptions options)
   levels_.resize(static_cast<size_t>(options_.images * samples));
 }
 
-void ImageDrawing::step() {
+void ImageDrawing::draw_next(std::span<const std::vector<float>> chances) {
   const int32_t place = model_.order()[static_cast<size_t>(steps_)];
   const bool known = !options_.given.empty() && options_.given[static_cast<size_t>(place)];
-  const std::vector<std::vector<float>> chances = next_step(model_, before_, *state_);
   std::vector<int32_t> drawn;
   for (int64_t image = 0; image < options_.images; ++image) {
     const int64_t at = image * model_.layout().samples() + place;
@@ -103,6 +101,24 @@ void ImageDrawing::step() {
   }
   before_ = Tensor::from_ints(drawn, {options_.images});
   ++steps_;
+}
+
+void ImageDrawing::step_together(std::span<ImageDrawing* const> drawings) {
+  if (drawings.empty()) {
+    return;
+  }
+  const ImageModel& model = drawings[0]->model_;
+  std::vector<ImageStep> parts;
+  for (const ImageDrawing* drawing : drawings) {
+    parts.push_back({drawing->before_, *drawing->state_});
+  }
+  const std::vector<std::vector<float>> chances = log_chances(model, model.steps(parts));
+  size_t row = 0;
+  for (ImageDrawing* drawing : drawings) {
+    const auto rows = static_cast<size_t>(drawing->options_.images);
+    drawing->draw_next(std::span(chances).subspan(row, rows));
+    row += rows;
+  }
 }
 
 std::vector<int32_t> sample_images(const ImageModel& model, const SampleOptions& options,
@@ -124,7 +140,7 @@ std::vector<double> stepwise_log_likelihood(const ImageModel& model, const Image
   std::vector<double> result(static_cast<size_t>(count));
   Tensor before;
   for (const int32_t sample : model.order()) {
-    const std::vector<std::vector<float>> chances = next_step(model, before, *state);
+    const std::vector<std::vector<float>> chances = log_chances(model, model.step(before, *state));
     std::vector<int32_t> came;
     for (int64_t image = 0; image < count; ++image) {
       came.push_back(images.values.data<int32_t>()[image * samples + sample]);

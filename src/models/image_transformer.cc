@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "ops/cast.h"
 #include "ops/elementwise.h"
+#include "ops/shape.h"
 
 namespace heed {
 namespace {
@@ -37,6 +38,8 @@ struct ImageTransformer::State : DecodeState {
   Tensor classes;
   std::vector<BlockCache> caches;
   std::vector<Tensor> memory;  // of each layer, [R,S,2,H,D]
+
+  void take(const Tensor& came, const ImageLayout& layout, std::span<const int32_t> raster);
 };
 
 ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig& config)
@@ -63,6 +66,10 @@ ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig&
   if (config.neighbours > 0) {
     neighbours_ = neighbours_of(layout_, order_, config.neighbours);
     neighbour_input_.emplace(s / "neighbours", 2 * neighbours_.count, config.width);
+    if (config.output == "mixture") {
+      neighbour_output_.emplace(s / "neighbour_output", 2 * neighbours_.count, output_.size(), true,
+                                Init::constant(0.0F));
+    }
   }
   if (config.source_rows > 0) {
     source_rows_.emplace(s / "source_rows", config.source_rows, config.width,
@@ -84,7 +91,10 @@ ImageLayout ImageTransformer::source() const {
 }
 
 // The levels around each step and whether they are known, from -1 to 1.
-Tensor ImageTransformer::neighbour_features(const Steps& steps) const {
+Tensor ImageTransformer::neighbours(const Steps& steps) const {
+  if (!neighbour_input_) {
+    return {};
+  }
   const int64_t count = neighbours_.count;
   Tensor features = Tensor::empty({steps.batch, steps.count, 2 * count});
   float* to = features.data<float>();
@@ -102,7 +112,7 @@ Tensor ImageTransformer::neighbour_features(const Steps& steps) const {
 }
 
 // What each step is told: the sample before it, its own place, and the condition.
-Tensor ImageTransformer::embed(const Steps& steps) const {
+Tensor ImageTransformer::embed(const Steps& steps, const Tensor& neighbours) const {
   std::vector<int32_t> before, row, column, channel;
   for (int64_t b = 0; b < steps.batch; ++b) {
     for (int64_t t = steps.first; t < steps.first + steps.count; ++t) {
@@ -132,7 +142,7 @@ Tensor ImageTransformer::embed(const Steps& steps) const {
     x = add(x, (*classes_)(Tensor::from_ints(ids, {steps.batch, steps.count}), scale));
   }
   if (neighbour_input_) {
-    x = add(x, (*neighbour_input_)(cast(neighbour_features(steps), x.dtype())));
+    x = add(x, (*neighbour_input_)(cast(neighbours, x.dtype())));
   }
   return dropout(x, config_.dropout);  // [B,count,C]
 }
@@ -172,12 +182,13 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAtten
         "[image_transformer] images are {}, expected [B,{}]", batch.values, layout_.samples());
   check(!classes_ || batch.classes.defined(), "[image_transformer] no classes are given");
   const Tensor memory = encoder_norm_ ? encode(batch.source) : Tensor();  // [B,S,C]
-  Residual stream{embed({.levels = batch.values.data<int32_t>(),
-                         .batch = batch.values.dim(0),
-                         .first = 0,
-                         .count = layout_.samples(),
-                         .classes = batch.classes}),
-                  Tensor()};  // [B,T,C]
+  const Steps all{.levels = batch.values.data<int32_t>(),
+                  .batch = batch.values.dim(0),
+                  .first = 0,
+                  .count = layout_.samples(),
+                  .classes = batch.classes};
+  const Tensor around = neighbours(all);          // [B,T,F]
+  Residual stream{embed(all, around), Tensor()};  // [B,T,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
     Tensor weights;
     stream = layers_[i](std::move(stream),
@@ -188,7 +199,13 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAtten
       maps->push_back({"decoder", static_cast<int64_t>(i), weights});
     }
   }
-  return project_(norm_(stream, config_.dropout));  // [B,T,O]
+  return say(stream, around);  // [B,T,O]
+}
+
+// What the stream says of each step; of a mixture, whose means lie near what is around, that too.
+Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {
+  const Tensor y = project_(norm_(stream, config_.dropout));
+  return neighbour_output_ ? add(y, (*neighbour_output_)(cast(neighbours, y.dtype()))) : y;
 }
 
 std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,
@@ -199,7 +216,7 @@ std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,
   state->rows = rows;
   state->levels.resize(static_cast<size_t>(rows * layout_.samples()));
   state->classes = conditions.classes;
-  state->caches.resize(layers_.size());
+  state->caches.resize(layers_.size(), BlockCache{.rows = rows});
   if (encoder_norm_) {
     const Tensor memory = encode(conditions.source);  // [R,S,C]
     for (const TransformerLayer& layer : layers_) {
@@ -209,34 +226,54 @@ std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,
   return state;
 }
 
-Tensor ImageTransformer::step(const Tensor& levels, DecodeState& base) const {
-  auto& state = static_cast<State&>(base);
-  check(state.next < layout_.samples(), "[image_transformer] all {} samples are drawn",
-        layout_.samples());
-  if (state.next > 0) {
-    check(levels.defined() && levels.size() == state.rows,
-          "[image_transformer] levels are {}, expected [{}]", levels, state.rows);
-    const int32_t last = order_.raster[static_cast<size_t>(state.next - 1)];
-    for (int64_t row = 0; row < state.rows; ++row) {
-      const int32_t level = levels.data<int32_t>()[row];
-      check(level >= 0 && level < layout_.levels,
-            "[image_transformer] a level is {}, expected 0 to {}", level, layout_.levels - 1);
-      state.levels[static_cast<size_t>(row * layout_.samples() + last)] = level;
-    }
+// The levels of the step before take their places.
+void ImageTransformer::State::take(const Tensor& came, const ImageLayout& layout,
+                                   std::span<const int32_t> raster) {
+  check(next < layout.samples(), "[image_transformer] all {} samples are drawn", layout.samples());
+  if (next == 0) {
+    return;
   }
-  Residual stream{embed({.levels = state.levels.data(),
-                         .batch = state.rows,
-                         .first = state.next,
-                         .count = 1,
-                         .classes = state.classes}),
-                  Tensor()};  // [R,1,C]
+  check(came.defined() && came.size() == rows, "[image_transformer] levels are {}, expected [{}]",
+        came, rows);
+  const int32_t last = raster[static_cast<size_t>(next - 1)];
+  for (int64_t row = 0; row < rows; ++row) {
+    const int32_t level = came.data<int32_t>()[row];
+    check(level >= 0 && level < layout.levels,
+          "[image_transformer] a level is {}, expected 0 to {}", level, layout.levels - 1);
+    levels[static_cast<size_t>(row * layout.samples() + last)] = level;
+  }
+}
+
+Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
+  std::vector<State*> states;
+  std::vector<Tensor> around, inputs;
+  for (const ImageStep& part : parts) {
+    State& state = *states.emplace_back(static_cast<State*>(&part.state));
+    state.take(part.levels, layout_, order_.raster);
+    const Steps next{.levels = state.levels.data(),
+                     .batch = state.rows,
+                     .first = state.next++,
+                     .count = 1,
+                     .classes = state.classes};
+    around.push_back(neighbours(next));            // [r,1,F]
+    inputs.push_back(embed(next, around.back()));  // [r,1,C]
+  }
+  Residual stream{concat(inputs, 0), Tensor()};  // [R,1,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
-    stream =
-        layers_[i](std::move(stream), {.memory = state.memory.empty() ? Tensor() : state.memory[i],
-                                       .block_cache = &state.caches[i]});
+    std::vector<BlockCache*> caches;
+    std::vector<Tensor> memories;
+    for (State* state : states) {
+      caches.push_back(&state->caches[i]);
+      if (encoder_norm_) {
+        memories.push_back(state->memory[i]);  // [r,S,2,H,D]
+      }
+    }
+    stream = layers_[i](
+        std::move(stream),
+        {.memory = encoder_norm_ ? concat(memories, 0) : Tensor(), .block_caches = caches});
   }
-  ++state.next;
-  return project_(norm_(stream, 0.0F)).reshape({state.rows, output_.size()});  // [R,O]
+  const Tensor y = say(stream, neighbour_output_ ? concat(around, 0) : Tensor());  // [R,1,O]
+  return y.reshape({y.dim(0), output_.size()});
 }
 
 }  // namespace heed

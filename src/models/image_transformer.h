@@ -85,7 +85,7 @@ class ImageTransformer : public SampledImageModel {
   Tensor outputs(const ImageBatch& batch,
                  std::vector<LayerAttention>* maps = nullptr) const override;
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
-  Tensor step(const Tensor& levels, DecodeState& state) const override;
+  Tensor steps(std::span<const ImageStep> parts) const override;
 
  private:
   struct State;
@@ -95,9 +95,10 @@ class ImageTransformer : public SampledImageModel {
     int64_t batch, first, count;
     Tensor classes;
   };
-  Tensor embed(const Steps& steps) const;               // [B,count,C]
-  Tensor neighbour_features(const Steps& steps) const;  // f32 [B,count,F]
-  Tensor encode(const Tensor& source) const;            // [B,S,C]
+  Tensor neighbours(const Steps& steps) const;                       // f32 [B,count,F], if any
+  Tensor embed(const Steps& steps, const Tensor& neighbours) const;  // [B,count,C]
+  Tensor encode(const Tensor& source) const;                         // [B,S,C]
+  Tensor say(Residual stream, const Tensor& neighbours) const;       // [B,count,O]
 
   ImageTransformerConfig config_;
   ImageOrder order_;
@@ -106,6 +107,7 @@ class ImageTransformer : public SampledImageModel {
   Embedding rows_, columns_, channels_;
   std::optional<Embedding> classes_;
   std::optional<Linear> neighbour_input_;
+  std::optional<Linear> neighbour_output_;  // of a mixture, whose means lie near them
   std::optional<Embedding> source_rows_, source_columns_;
   std::vector<TransformerLayer> encoder_;
   std::optional<LayerNorm> encoder_norm_;

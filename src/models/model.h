@@ -154,6 +154,12 @@ struct ImageBatch {
   Tensor source;   // i32 [B,S]: the small images, for models that enlarge
 };
 
+// What goes on with images that were begun together.
+struct ImageStep {
+  Tensor levels;  // of the step before, i32 [R]; undefined at the first step
+  DecodeState& state;
+};
+
 // The distribution of images, sample by sample in an order of the model's own.
 class ImageModel : public Model {
  public:
@@ -176,9 +182,13 @@ class ImageModel : public Model {
 
   // Begins R images; of the conditions only classes and source count.
   virtual std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const = 0;
-  // The outputs of the next step, [R,O], after the levels i32 [R] of the step before; undefined at
-  // the first step.
-  virtual Tensor step(const Tensor& levels, DecodeState& state) const = 0;
+  // The outputs of the next step of several beginnings, which may stand at different steps: [R,O],
+  // the rows of each one after the other.
+  virtual Tensor steps(std::span<const ImageStep> parts) const = 0;
+  Tensor step(const Tensor& levels, DecodeState& state) const {
+    const ImageStep only{levels, state};
+    return steps({&only, 1});
+  }
 };
 
 }  // namespace heed

@@ -8,6 +8,7 @@
 #include "ops/conv.h"
 #include "ops/elementwise.h"
 #include "ops/gather.h"
+#include "ops/shape.h"
 
 namespace heed {
 namespace {
@@ -134,8 +135,7 @@ std::unique_ptr<DecodeState> PixelCnn::start(int64_t rows, const ImageBatch& con
   return state;
 }
 
-Tensor PixelCnn::step(const Tensor& levels, DecodeState& base) const {
-  auto& state = static_cast<State&>(base);
+Tensor PixelCnn::next(const Tensor& levels, State& state) const {
   const int64_t samples = layout_.samples();
   check(state.next < samples, "[pixel_cnn] all {} samples are drawn", samples);
   for (int64_t row = 0; state.next > 0 && row < state.rows; ++row) {
@@ -147,6 +147,14 @@ Tensor PixelCnn::step(const Tensor& levels, DecodeState& base) const {
   const std::vector<int32_t> place{static_cast<int32_t>(state.next++)};
   return index_select(all, 1, Tensor::from_ints(place, {1}))
       .reshape({state.rows, output_.size()});  // [R,O]
+}
+
+Tensor PixelCnn::steps(std::span<const ImageStep> parts) const {
+  std::vector<Tensor> all;
+  for (const ImageStep& part : parts) {
+    all.push_back(next(part.levels, static_cast<State&>(part.state)));
+  }
+  return concat(all, 0);  // [R,O]
 }
 
 }  // namespace heed

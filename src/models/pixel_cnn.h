@@ -60,7 +60,7 @@ class PixelCnn : public SampledImageModel {
                  std::vector<LayerAttention>* maps = nullptr) const override;
   // Convolutions have no cache: each step computes the whole image.
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
-  Tensor step(const Tensor& levels, DecodeState& state) const override;
+  Tensor steps(std::span<const ImageStep> parts) const override;
 
  private:
   struct Layer {
@@ -71,6 +71,7 @@ class PixelCnn : public SampledImageModel {
     std::optional<SelfAttention> non_local;
   };
   struct State;
+  Tensor next(const Tensor& levels, State& state) const;  // [R,O]
   Layer make_layer(const Scope& s, int64_t number) const;
   // The samples one row up, or one to the left, of every place: [B,rows,columns * channels,C].
   Tensor shifted(const ImageBatch& batch, bool up) const;

@@ -67,19 +67,29 @@ BlockAttention::BlockAttention(const Scope& s, BlockAttentionConfig config)
 }
 
 Tensor BlockAttention::operator()(const Tensor& x, const AttentionOptions& options,
-                                  BlockCache* cache, Tensor* weights) const {
-  const int64_t expected = cache == nullptr ? config_.plan->length() : 1;
+                                  std::span<BlockCache* const> caches, Tensor* weights) const {
+  const int64_t expected = caches.empty() ? config_.plan->length() : 1;
   check(x.rank() == 3 && x.dim(1) == expected, "[block attention] x is {}, expected [B,{},{}]", x,
         expected, config_.width);
-  check(cache == nullptr || !options.weights,
+  check(caches.empty() || !options.weights,
         "[block attention] weights are of whole sequences: there are none step by step");
   const Tensor qkv = qkv_(x);  // [B,T,3C]
-  const AttentionResult result =
-      cache == nullptr ? whole(qkv, options) : next(qkv, options, *cache);
-  if (weights != nullptr && result.weights.defined()) {
-    *weights = spread(result.weights, x.dim(0));
+  if (caches.empty()) {
+    const AttentionResult result = whole(qkv, options);
+    if (weights != nullptr && result.weights.defined()) {
+      *weights = spread(result.weights, x.dim(0));
+    }
+    return out_(result.y.reshape(x.shape()));  // [B,T,C]
   }
-  return out_(result.y.reshape(x.shape()));  // [B,T,C]
+  std::vector<Tensor> parts;
+  int64_t row = 0;
+  for (BlockCache* cache : caches) {
+    check(row + cache->rows <= x.dim(0), "[block attention] x is {}, the caches have more rows", x);
+    parts.push_back(next(qkv.rows(row, row + cache->rows), options, *cache));  // [r,1,C]
+    row += cache->rows;
+  }
+  check(row == x.dim(0), "[block attention] x is {}, the caches have {} rows", x, row);
+  return out_(parts.size() == 1 ? parts[0] : concat(parts, 0));  // [R,1,C]
 }
 
 // Every block of every sequence is a sequence of its own, behind its memory.
@@ -111,8 +121,7 @@ AttentionResult BlockAttention::whole(const Tensor& qkv, AttentionOptions option
 }
 
 // At the beginning of a block its memory is looked up; then the block grows position by position.
-AttentionResult BlockAttention::next(const Tensor& qkv, AttentionOptions options,
-                                     BlockCache& cache) const {
+Tensor BlockAttention::next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const {
   const BlockPlan& plan = *config_.plan;
   const int64_t rows = qkv.dim(0);
   const Shape each{rows, 1, config_.heads, config_.width / config_.heads};
@@ -147,7 +156,8 @@ AttentionResult BlockAttention::next(const Tensor& qkv, AttentionOptions options
   ++cache.position;
   options.causal = true;
   options.position = cache.block.length - 1;
-  return attention(parts[0].reshape(each), cache.block.k, cache.block.v, options);
+  return attention(parts[0].reshape(each), cache.block.k, cache.block.v, options)
+      .y.reshape({rows, 1, config_.width});
 }
 
 // [B*N,H,block,keys] -> [B,H,T,T], zero where nobody looked.

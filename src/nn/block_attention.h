@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "nn/attention.h"
@@ -44,10 +45,11 @@ class BlockPlan {
 // Blocks of one after the other, each with the `memory` positions before it (local 1D).
 BlockPlan plan_line(int64_t length, int64_t block, int64_t memory);
 
-// What decoding keeps of one layer.
+// What decoding keeps of one layer for sequences that stand at the same position.
 struct BlockCache {
-  Tensor past;           // [R, ring, 2C]: keys and values; position p at p modulo ring
-  KvCache block;         // the memory of the current block and what is decoded of it
+  int64_t rows = 1;
+  Tensor past = {};      // [R, ring, 2C]: keys and values; position p at p modulo ring
+  KvCache block = {};    // the memory of the current block and what is decoded of it
   int64_t position = 0;  // that comes next, in every row
 };
 
@@ -61,14 +63,14 @@ class BlockAttention {
  public:
   BlockAttention(const Scope& s, BlockAttentionConfig config);
 
-  // x [B,T,C] -> [B,T,C], T as the plan's. With a cache x is what comes next, [R,1,C]. Weights, if
-  // asked for by the options, come out as [B,H,T,T].
-  Tensor operator()(const Tensor& x, const AttentionOptions& options, BlockCache* cache = nullptr,
-                    Tensor* weights = nullptr) const;
+  // x [B,T,C] -> [B,T,C], T as the plan's. With caches x is what comes next, [R,1,C]: the rows of
+  // each, one after the other. Weights, if asked for by the options, come out as [B,H,T,T].
+  Tensor operator()(const Tensor& x, const AttentionOptions& options,
+                    std::span<BlockCache* const> caches = {}, Tensor* weights = nullptr) const;
 
  private:
   AttentionResult whole(const Tensor& qkv, AttentionOptions options) const;
-  AttentionResult next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const;
+  Tensor next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const;
   Tensor spread(const Tensor& weights, int64_t batch) const;
 
   BlockAttentionConfig config_;

@@ -89,7 +89,7 @@ Residual TransformerLayer::operator()(Residual stream, LayerContext context) con
 
 Tensor TransformerLayer::self_attention(const Tensor& x, const LayerContext& context) const {
   if (block_attention_) {
-    return (*block_attention_)(x, context.self, context.block_cache, context.self_weights);
+    return (*block_attention_)(x, context.self, context.block_caches, context.self_weights);
   }
   return compressed_attention_
              ? (*compressed_attention_)(x, context.self, context.cache, context.self_weights)

@@ -44,8 +44,8 @@ struct LayerContext {
   Tensor memory = {};           // [B,Tk,2,H,D]: the encoder's output, as project_memory() gives it
   AttentionOptions cross = {};  // lengths of the memory ...
   KvCache* cache = nullptr;
-  BlockCache* block_cache = nullptr;  // instead, of attention over blocks
-  Tensor* self_weights = nullptr;     // where weights go that the options ask for
+  std::span<BlockCache* const> block_caches = {};  // instead, of attention over blocks
+  Tensor* self_weights = nullptr;                  // where weights go that the options ask for
   Tensor* cross_weights = nullptr;
   // Rows of x for each row of the memory, side by side: hypotheses about one source.
   int64_t beam = 1;

@@ -12,38 +12,40 @@ void ImageService::admit(Job& job) {
 
 void ImageService::drop(Job& job) { works_.erase(dynamic_cast<ImageJob*>(&job)); }
 
-bool ImageService::advance(ImageJob& job, Work& work) {
-  constexpr int kStepsATurn = 8;
-  for (int i = 0; i < kStepsATurn && !work.drawing.finished(); ++i) {
-    work.drawing.step();
-    job.tokens_out += job.options.images;
-  }
-  if (work.drawing.finished()) {
-    job.levels = work.drawing.levels();
+bool ImageService::report(ImageJob& job, Work& work) {
+  const ImageDrawing& drawing = work.drawing;
+  job.tokens_out = drawing.steps() * job.options.images;
+  if (drawing.finished()) {
+    job.levels = drawing.levels();
     return true;
   }
   if (work.pace.due()) {
     const auto all =
-        static_cast<double>(work.drawing.levels().size()) / static_cast<double>(job.options.images);
-    job.tell(Progress{.share = static_cast<double>(work.drawing.steps()) / all,
-                      .done = work.drawing.steps(),
-                      .so_far = work.drawing.levels()});
+        static_cast<double>(drawing.levels().size()) / static_cast<double>(job.options.images);
+    job.tell(Progress{.share = static_cast<double>(drawing.steps()) / all,
+                      .done = drawing.steps(),
+                      .so_far = drawing.levels()});
   }
   return false;
 }
 
 void ImageService::turn() {
+  constexpr int kStepsATurn = 8;
+  for (int i = 0; i < kStepsATurn; ++i) {
+    std::vector<ImageDrawing*> open;
+    for (auto& [job, work] : works_) {
+      if (!work.drawing.finished()) {
+        open.push_back(&work.drawing);
+      }
+    }
+    ImageDrawing::step_together(open);
+  }
   for (auto next = works_.begin(); next != works_.end();) {
     const auto current = next++;
     ImageJob& job = *current->first;
-    try {
-      if (advance(job, current->second)) {
-        works_.erase(current);
-        job.finish();
-      }
-    } catch (...) {
+    if (report(job, current->second)) {
       works_.erase(current);
-      job.fail_with_exception(Fault::engine);
+      job.finish();
     }
   }
 }

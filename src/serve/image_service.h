@@ -1,4 +1,4 @@
-// Images for requests: everybody's are drawn at once, some samples of each a turn.
+// Images for requests: a step draws the next sample of everybody's, wherever they stand.
 #pragma once
 
 #include <map>
@@ -36,7 +36,7 @@ class ImageService : public Service {
     Pace pace = {};
   };
   // True when it is done.
-  static bool advance(ImageJob& job, Work& work);
+  static bool report(ImageJob& job, Work& work);
 
   std::shared_ptr<const LoadedImageModel> model_;
   std::map<ImageJob*, Work> works_;

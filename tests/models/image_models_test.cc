@@ -116,6 +116,34 @@ TEST_P(ImageModelTest, TheSameLikelihoodInOnePassAndStepByStep) {
   }
 }
 
+// Drawings that begin one after the other and go on together.
+TEST_P(ImageModelTest, DrawsInCompanyWhatItDrawsAlone) {
+  Made made(GetParam().fields);
+  made.store.allocate(DType::f32, 3, ParameterStore::Use::batch_invariant);
+  std::vector<SampleOptions> wanted;
+  std::vector<ImageDrawing> drawings;
+  for (int64_t i = 0; i < 3; ++i) {
+    wanted.push_back({.images = 1 + i % 2,
+                      .conditions = noise_images(made.model, 1 + i % 2, static_cast<uint64_t>(i)),
+                      .seed = static_cast<uint64_t>(5 + i)});
+  }
+  while (drawings.size() < wanted.size() || !drawings.back().finished()) {
+    if (drawings.size() < wanted.size()) {
+      drawings.emplace_back(made.model, wanted[drawings.size()]);
+    }
+    std::vector<ImageDrawing*> open;
+    for (ImageDrawing& drawing : drawings) {
+      if (!drawing.finished()) {
+        open.push_back(&drawing);
+      }
+    }
+    ImageDrawing::step_together(open);
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(drawings[i].levels(), sample_images(made.model, wanted[i])) << i;
+  }
+}
+
 // A sample changes what is said of those after it, and of no other.
 TEST_P(ImageModelTest, NothingThatComesLaterIsSeen) {
   Made made(GetParam().fields);

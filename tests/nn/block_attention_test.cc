@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/random.h"
 #include "support/error_of.h"
@@ -69,7 +70,7 @@ TEST(BlockAttention, OneBlockIsCausalAttention) {
 TEST(BlockAttention, WeightsLieWhereThePlanSays) {
   const Made made(uneven());
   Tensor weights;
-  made.attention(noise({2, 12, kWidth}), {.weights = true}, nullptr, &weights);
+  made.attention(noise({2, 12, kWidth}), {.weights = true}, {}, &weights);
   ASSERT_EQ(weights.shape(), (Shape{2, kHeads, 12, 12}));
   const BlockPlan plan = uneven();
   for (int64_t i = 0; i < weights.size(); i += 12) {
@@ -92,14 +93,15 @@ TEST(BlockAttention, StepByStepTheSame) {
     const Made made(plan);
     const Tensor x = noise({3, 12, kWidth});
     const Array whole = to_array(made.attention(x, {}));
-    BlockCache cache;
+    BlockCache cache{.rows = 3};
+    const std::array caches{&cache};
     for (int64_t t = 0; t < 12; ++t) {
       const auto at = [&](int64_t i) { return (i / kWidth * 12 + t) * kWidth + i % kWidth; };
       const Tensor next = Tensor::empty({3, 1, kWidth});
       for (int64_t i = 0; i < next.size(); ++i) {
         next.data<float>()[i] = x.data<float>()[at(i)];
       }
-      const Array y = to_array(made.attention(next, {}, &cache));
+      const Array y = to_array(made.attention(next, {}, caches));
       for (int64_t i = 0; i < next.size(); ++i) {
         EXPECT_NEAR(y.values[static_cast<size_t>(i)], whole.values[static_cast<size_t>(at(i))],
                     1e-5);
@@ -107,7 +109,7 @@ TEST(BlockAttention, StepByStepTheSame) {
     }
     EXPECT_LE(cache.past.dim(1), plan.reach() + plan.block());
     EXPECT_EQ(error_of([&] {
-                made.attention(noise({3, 1, kWidth}), {}, &cache);
+                made.attention(noise({3, 1, kWidth}), {}, caches);
               }),
               "[block attention] all 12 positions are decoded");
   }
