@@ -67,8 +67,8 @@ ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig&
     neighbours_ = neighbours_of(layout_, order_, config.neighbours);
     neighbour_input_.emplace(s / "neighbours", 2 * neighbours_.count, config.width);
     if (config.output == "mixture") {
-      neighbour_output_.emplace(s / "neighbour_output", 2 * neighbours_.count, output_.size(), true,
-                                Init::constant(0.0F));
+      neighbour_output_.emplace(s / "neighbour_output", 2 * neighbours_.count, config.mixtures,
+                                true, Init::constant(0.0F));
     }
   }
   if (config.source_rows > 0) {
@@ -202,10 +202,19 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAtten
   return say(stream, around);  // [B,T,O]
 }
 
-// What the stream says of each step; of a mixture, whose means lie near what is around, that too.
+// What the stream says of each step. Of a mixture it says how far the means lie, in units of their
+// scales, from what a line through the pixels around foretells: so steps of one size suit sharp and
+// broad ones.
 Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {
   const Tensor y = project_(norm_(stream, config_.dropout));
-  return neighbour_output_ ? add(y, (*neighbour_output_)(cast(neighbours, y.dtype()))) : y;
+  if (!neighbour_output_) {
+    return y;
+  }
+  const int64_t k = config_.mixtures;
+  const std::vector<Tensor> parts = split(cast(y, DType::f32), 2, {k, k, k});
+  const Tensor foretold = (*neighbour_output_)(cast(neighbours, y.dtype()));  // [B,count,K]
+  const Tensor means = add(cast(foretold, DType::f32), mul(parts[1], exp(parts[2])));
+  return concat({parts[0], means, parts[2]}, 2);
 }
 
 std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <optional>
 #include <random>
 #include <utility>
 
@@ -89,6 +91,7 @@ struct Completions {
     // Of the prompt, until it is told: its text, and its first token, of which there is no chance.
     std::string echo;
     std::optional<int32_t> first;
+    std::optional<int32_t> last;  // the token before the next one, if it is told
     std::string text;
     Json chances = nullptr;
     std::string reason;
@@ -200,6 +203,8 @@ Completions read_completions(const std::string& body, const Hub& hub) {
         job->chances_of_prompt = wanted.chances.has_value();
         choice.echo = wanted.tokenizer().decode(prompt);
         choice.first = prompt.front();
+      } else {
+        choice.last = prompt.back();
       }
       wanted.jobs.push_back(job);
     }
@@ -207,13 +212,27 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   return wanted;
 }
 
-// OpenAI's form of the probabilities of tokens that were drawn.
-Json chances_of(const Completions& wanted, const std::vector<DrawnToken>& drawn, int64_t offset) {
+// What a token adds to a text: the space before a word is not lost, as it is at a text's beginning.
+std::string text_after(const Tokenizer& tokenizer, std::optional<int32_t> before, int32_t id) {
+  if (before) {
+    const std::string alone = tokenizer.decode(std::array{*before});
+    const std::string both = tokenizer.decode(std::array{*before, id});
+    if (both.starts_with(alone)) {
+      return both.substr(alone.size());
+    }
+  }
+  return tokenizer.decode(std::array{id});
+}
+
+// OpenAI's form of the probabilities of tokens that were drawn after the choice's last.
+Json chances_of(const Completions& wanted, Completions::Choice& choice,
+                const std::vector<DrawnToken>& drawn) {
   Json tokens = Json::array();
   Json own = Json::array();
   Json likeliest = Json::array();
   Json offsets = Json::array();
-  const auto text_of = [&](int32_t id) { return wanted.tokenizer().decode(std::span(&id, 1)); };
+  int64_t offset = choice.offset;
+  const auto text_of = [&](int32_t id) { return text_after(wanted.tokenizer(), choice.last, id); };
   for (const DrawnToken& token : drawn) {
     const std::string text = text_of(token.id);
     tokens.push_back(text);
@@ -225,6 +244,7 @@ Json chances_of(const Completions& wanted, const std::vector<DrawnToken>& drawn,
       others[text_of(chance.id)] = chance.log_probability;
     }
     likeliest.push_back(others);
+    choice.last = token.id;
   }
   return {{"tokens", tokens},
           {"token_logprobs", own},
@@ -255,7 +275,7 @@ Json add_chances(const Completions& wanted, Completions::Choice& choice, const T
   if (begins) {
     tokens.insert(tokens.begin(), DrawnToken{.id = *std::exchange(choice.first, {})});
   }
-  Json chances = chances_of(wanted, tokens, choice.offset);
+  Json chances = chances_of(wanted, choice, tokens);
   if (begins) {
     chances["token_logprobs"][0] = nullptr;
     if (chances["top_logprobs"].is_array()) {

@@ -92,7 +92,8 @@ for ((trial = 1; trial <= trials; trial++)); do
   until start_and_kill; do
     duration=$moment # the machine has become faster
   done
-  found=$(find run -maxdepth 1 -name 'checkpoint-*' 2> /dev/null | sed 's/.*-//' | sort -n | tail -1)
+  mkdir -p run # killed at once, it may not be there yet
+  found=$(find run -maxdepth 1 -name 'checkpoint-*' | sed 's/.*-//' | sort -n | tail -1)
   "$heed" train recipe.toml --out run --resume > resume.log 2>&1 || { cat resume.log >&2; exit 1; }
   verdict=same
   if ! tensors run | cmp -s - expected; then
