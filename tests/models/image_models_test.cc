@@ -202,6 +202,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"classes", with({{"classes", 3}})},
                       Variant{"neighbours", with({{"neighbours", 2}})},
                       Variant{"mixture", with({{"output", "mixture"}, {"mixtures", 3}})},
+                      Variant{"mixture_near_neighbours",
+                              with({{"output", "mixture"}, {"mixtures", 3}, {"neighbours", 2}})},
                       Variant{
                           "enlarges",
                           with({{"source_rows", 2}, {"source_columns", 3}, {"encoder_layers", 1}})},
