@@ -2,30 +2,15 @@
 # Kills a training at random moments, resumes it, and compares what it ends with, byte for byte, with an undisturbed run.
 # Usage: tests/cli/kill_resume.sh HEED [TRIALS] [STEPS]
 set -Eeuo pipefail
-heed=$(realpath "$1")
+. "$(dirname "$0")/support.sh"
 trials=${2:-20}
 steps=${3:-200}
 RANDOM=1706 # the same moments each time, as far as the machine goes
 
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
 trap 'echo "kill_resume: line $LINENO failed" >&2' ERR
-cd "$folder"
 export OMP_NUM_THREADS=1
 
-awk 'BEGIN {
-  srand(1)
-  for (i = 0; i < 600; i++) {
-    word = reversed = ""
-    for (left = 3 + int(rand() * 6); left > 0; left--) {
-      letter = substr("abcdefgh", 1 + int(rand() * 8), 1)
-      word = word letter
-      reversed = letter reversed
-    }
-    print word > "train.src"
-    print reversed > "train.tgt"
-  }
-}'
+write_reversed_words 600 abcdefgh 3 6
 cat > recipe.toml <<RECIPE
 [data]
 source = ["train.src"]

@@ -29,3 +29,28 @@ expect_error() { # text, command...
   [ ! -s out.txt ] || fail "$*: says \"$(cat out.txt)\" on standard output"
   expect "$*: lines on standard error" 1 "$(wc -l < err.txt)"
 }
+
+# What tiny models are trained on: words and the same words backwards, and sentences.
+write_reversed_words() { # how many, letters, shortest, lengths; to train.src and train.tgt
+  awk -v count="$1" -v letters="$2" -v shortest="$3" -v lengths="$4" 'BEGIN {
+    srand(1)
+    for (i = 0; i < count; i++) {
+      word = reversed = ""
+      for (left = shortest + int(rand() * lengths); left > 0; left--) {
+        letter = substr(letters, 1 + int(rand() * length(letters)), 1)
+        word = word letter
+        reversed = letter reversed
+      }
+      print word > "train.src"
+      print reversed > "train.tgt"
+    }
+  }'
+}
+write_sentences() { # to text.txt
+  for ((i = 0; i < 60; i++)); do
+    printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
+  done > text.txt
+}
+train_tiny() { # recipe, folder, options...; what is said goes to FOLDER.log
+  "$heed" train "$1" --out "$2" "${@:3}" > "$2.log" 2>&1 || { cat "$2.log" >&2; exit 1; }
+}

@@ -5,13 +5,7 @@ set -Eeuo pipefail
 . "$(dirname "$0")/support.sh"
 export OMP_NUM_THREADS=1
 
-train() { # recipe without ending
-  "$heed" train "$1.toml" --out "$1" > "$1.log" 2>&1 || { cat "$1.log" >&2; exit 1; }
-}
-
-for ((i = 0; i < 60; i++)); do
-  printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
-done > text.txt
+write_sentences
 for ((i = 0; i < 40; i++)); do
   printf 'the cat saw a bird\tcat\na bird saw the dog\tdog\nthe dog saw a bird\tdog\nthe cat\tcat\na dog\tdog\n'
 done > labels.tsv
@@ -96,7 +90,7 @@ rate = 1e-2
 warmup = 0
 RECIPE
 for recipe in masked classes scores similar language; do
-  train $recipe
+  train_tiny $recipe.toml $recipe
 done
 grep -q "^test .*labels.tsv: loss .* accuracy .* over 200 examples" classes.log || fail "train says $(cat classes.log)"
 grep -q "begins with masked; new: classes.weight, classes.bias" classes.log || fail "nothing is said of the new head"

@@ -5,19 +5,7 @@ set -Eeuo pipefail
 . "$(dirname "$0")/support.sh"
 export OMP_NUM_THREADS=1
 
-awk 'BEGIN {
-  srand(1)
-  for (i = 0; i < 400; i++) {
-    word = reversed = ""
-    for (left = 2 + int(rand() * 3); left > 0; left--) {
-      letter = substr("abcdef", 1 + int(rand() * 6), 1)
-      word = word letter
-      reversed = letter reversed
-    }
-    print word > "train.src"
-    print reversed > "train.tgt"
-  }
-}'
+write_reversed_words 400 abcdef 2 3
 cat > recipe.toml <<'RECIPE'
 [data]
 source = ["train.src"]

@@ -28,13 +28,7 @@ start() { # options...; sets $base
   exit 1
 }
 
-train() { # recipe, folder, options...
-  "$heed" train "$1" --out "$2" "${@:3}" > train.log 2>&1 || { cat train.log >&2; exit 1; }
-}
-
-for ((i = 0; i < 60; i++)); do
-  printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
-done > text.txt
+write_sentences
 for ((i = 0; i < 40; i++)); do
   printf 'the cat saw a bird\tcat\na bird saw the dog\tdog\nthe cat\tcat\na dog\tdog\n'
 done > labels.tsv
@@ -91,19 +85,7 @@ table = ["labels.tsv"]
 [train]
 from = "masked"
 RECIPE
-awk 'BEGIN {
-  srand(1)
-  for (i = 0; i < 200; i++) {
-    word = reversed = ""
-    for (left = 2 + int(rand() * 3); left > 0; left--) {
-      letter = substr("abcdef", 1 + int(rand() * 6), 1)
-      word = word letter
-      reversed = letter reversed
-    }
-    print word > "train.src"
-    print reversed > "train.tgt"
-  }
-}'
+write_reversed_words 200 abcdef 2 3
 cat > pairs.toml <<'RECIPE'
 [data]
 source = ["train.src"]
@@ -131,10 +113,10 @@ tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1
   --set model.block_columns=4 --set model.memory_rows=4 --set model.memory_columns=4 --set train.steps=2
   --set validation.every=2)
 for name in language masked classes pairs; do
-  train $name.toml $name
+  train_tiny $name.toml $name
 done
-train "$recipes/digits.toml" digits "${tiny_image[@]}"
-train "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
+train_tiny "$recipes/digits.toml" digits "${tiny_image[@]}"
+train_tiny "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
   --set model.encoder_layers=1
 "$music_folder" piano performance
 "$music_folder" harmonise chorale accompany
