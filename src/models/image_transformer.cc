@@ -206,7 +206,7 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAtten
 // scales, from what a line through the pixels around foretells: so steps of one size suit sharp and
 // broad ones.
 Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {
-  const Tensor y = project_(norm_(stream, config_.dropout));
+  Tensor y = project_(norm_(stream, config_.dropout));
   if (!neighbour_output_) {
     return y;
   }
