@@ -1,5 +1,8 @@
 #include "serve/image_service.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "base/error.h"
 
 namespace heed::serve {
@@ -30,15 +33,18 @@ bool ImageService::report(ImageJob& job, Work& work) {
 }
 
 void ImageService::turn() {
-  constexpr int kStepsATurn = 8;
-  for (int i = 0; i < kStepsATurn; ++i) {
-    std::vector<ImageDrawing*> open;
+  // About as long as a step of a language model takes, so that models share the processor evenly.
+  constexpr auto kTurn = std::chrono::milliseconds(50);
+  const auto end = std::chrono::steady_clock::now() + kTurn;
+  bool finished = works_.empty();
+  while (!finished && std::chrono::steady_clock::now() < end) {
+    std::vector<ImageDrawing*> drawings;
     for (auto& [job, work] : works_) {
-      if (!work.drawing.finished()) {
-        open.push_back(&work.drawing);
-      }
+      drawings.push_back(&work.drawing);
     }
-    ImageDrawing::step_together(open);
+    ImageDrawing::step_together(drawings);
+    finished = std::any_of(drawings.begin(), drawings.end(),
+                           [](const ImageDrawing* drawing) { return drawing->finished(); });
   }
   for (auto next = works_.begin(); next != works_.end();) {
     const auto current = next++;
