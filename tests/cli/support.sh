@@ -46,10 +46,85 @@ write_reversed_words() { # how many, letters, shortest, lengths; to train.src an
     }
   }'
 }
+write_reversed_recipe() { # of a translator that learns them; to reversed.toml
+  cat > reversed.toml <<'RECIPE'
+[data]
+source = ["train.src"]
+target = ["train.tgt"]
+max_length = 31
+batch_tokens = 512
+[text]
+kind = "char"
+[model]
+width = 32
+heads = 4
+hidden = 64
+encoder_layers = 1
+decoder_layers = 1
+dropout = 0.0
+[train]
+label_smoothing = 0.0
+precision = "f32"
+[schedule]
+kind = "inverse_sqrt"
+rate = 1e-2
+warmup = 20
+RECIPE
+}
 write_sentences() { # to text.txt
   for ((i = 0; i < 60; i++)); do
     printf 'the cat saw the dog\nthe dog saw a bird\na bird saw the cat\n'
   done > text.txt
+}
+# Recipes of tiny models of these sentences: an encoder in masked.toml, of pieces of words, and a language model in
+# language.toml, of characters.
+write_text_recipes() { # tokens that the encoder can see, and the language model
+  cat > tiny.toml <<'RECIPE'
+[data]
+text = ["text.txt"]
+batch_tokens = 256
+[train]
+precision = "f32"
+label_smoothing = 0.0
+[schedule]
+kind = "constant"
+rate = 1e-2
+warmup = 0
+RECIPE
+  cat > masked.toml <<RECIPE
+base = "tiny.toml"
+task = "masked"
+[data]
+max_length = $1
+[text]
+kind = "wordpiece"
+vocabulary = 100
+[model]
+width = 16
+heads = 2
+hidden = 32
+layers = 1
+longest = $1
+dropout = 0.0
+attention_dropout = 0.0
+head_dropout = 0.0
+deviation = 0.1
+[train]
+steps = 30
+RECIPE
+  cat > language.toml <<RECIPE
+base = "tiny.toml"
+task = "language"
+[text]
+kind = "char"
+[model]
+context = $2
+width = 16
+heads = 2
+layers = 1
+[train]
+steps = 60
+RECIPE
 }
 train_tiny() { # recipe, folder, options...; what is said goes to FOLDER.log
   "$heed" train "$1" --out "$2" "${@:3}" > "$2.log" 2>&1 || { cat "$2.log" >&2; exit 1; }

@@ -12,34 +12,7 @@ done > labels.tsv
 for ((i = 0; i < 20; i++)); do
   printf 'the cat\ta cat\t5\nthe cat\tthe dog\t2\na bird\tthe bird\t5\na bird\tsaw\t1\n'
 done > pairs.tsv
-cat > masked.toml <<'RECIPE'
-task = "masked"
-[data]
-text = ["text.txt"]
-max_length = 16
-batch_tokens = 256
-[text]
-kind = "wordpiece"
-vocabulary = 100
-[model]
-width = 16
-heads = 2
-hidden = 32
-layers = 1
-longest = 16
-dropout = 0.0
-attention_dropout = 0.0
-head_dropout = 0.0
-deviation = 0.1
-[train]
-steps = 30
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
+write_text_recipes 16 24
 cat > classes.toml <<'RECIPE'
 base = "masked.toml"
 task = "classify"
@@ -67,27 +40,6 @@ task = "similarity"
 table = ["pairs.tsv"]
 pair_column = "2"
 label_column = "3"
-RECIPE
-cat > language.toml <<'RECIPE'
-task = "language"
-[data]
-text = ["text.txt"]
-batch_tokens = 256
-[text]
-kind = "char"
-[model]
-context = 24
-width = 16
-heads = 2
-layers = 1
-[train]
-steps = 60
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
 RECIPE
 for recipe in masked classes scores similar language; do
   train_tiny $recipe.toml $recipe

@@ -6,29 +6,11 @@ set -Eeuo pipefail
 export OMP_NUM_THREADS=1
 
 write_reversed_words 400 abcdef 2 3
+write_reversed_recipe
 cat > recipe.toml <<'RECIPE'
-[data]
-source = ["train.src"]
-target = ["train.tgt"]
-max_length = 31
-batch_tokens = 512
-[text]
-kind = "char"
-[model]
-width = 32
-heads = 4
-hidden = 64
-encoder_layers = 1
-decoder_layers = 1
-dropout = 0.0
+base = "reversed.toml"
 [train]
 steps = 250
-label_smoothing = 0.0
-precision = "f32"
-[schedule]
-kind = "inverse_sqrt"
-rate = 1e-2
-warmup = 20
 [checkpoint]
 every = 100
 RECIPE

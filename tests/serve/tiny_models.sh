@@ -32,51 +32,7 @@ write_sentences
 for ((i = 0; i < 40; i++)); do
   printf 'the cat saw a bird\tcat\na bird saw the dog\tdog\nthe cat\tcat\na dog\tdog\n'
 done > labels.tsv
-cat > language.toml <<'RECIPE'
-task = "language"
-[data]
-text = ["text.txt"]
-batch_tokens = 256
-[text]
-kind = "char"
-[model]
-context = 256
-width = 32
-heads = 2
-layers = 2
-[train]
-steps = 60
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
-cat > masked.toml <<'RECIPE'
-task = "masked"
-[data]
-text = ["text.txt"]
-max_length = 32
-batch_tokens = 256
-[text]
-kind = "wordpiece"
-vocabulary = 100
-[model]
-width = 16
-heads = 2
-hidden = 32
-layers = 1
-longest = 32
-[train]
-steps = 30
-precision = "f32"
-label_smoothing = 0.0
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
-RECIPE
+write_text_recipes 32 256
 cat > classes.toml <<'RECIPE'
 base = "masked.toml"
 task = "classify"
@@ -86,27 +42,11 @@ table = ["labels.tsv"]
 from = "masked"
 RECIPE
 write_reversed_words 200 abcdef 2 3
+write_reversed_recipe
 cat > pairs.toml <<'RECIPE'
-[data]
-source = ["train.src"]
-target = ["train.tgt"]
-max_length = 31
-batch_tokens = 512
-[text]
-kind = "char"
-[model]
-width = 16
-heads = 2
-hidden = 32
-encoder_layers = 1
-decoder_layers = 1
+base = "reversed.toml"
 [train]
 steps = 120
-precision = "f32"
-[schedule]
-kind = "constant"
-rate = 1e-2
-warmup = 0
 RECIPE
 tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1152 --set model.width=16
   --set model.heads=2 --set model.layers=1 --set model.hidden=32 --set model.block_rows=4
