@@ -24,7 +24,7 @@
 #include "cli/bench_relative.h"
 #include "cli/command.h"
 #include "kernels/cpu.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 #include "tensor/arena.h"
 
 namespace heed::cli {

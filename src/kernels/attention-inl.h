@@ -12,9 +12,9 @@
 
 #include "base/scratch.h"
 #include "kernels/activation-inl.h"
-#include "kernels/amx.h"
 #include "kernels/attention.h"
 #include "kernels/block_gemm-inl.h"
+#include "kernels/matmul/panels.h"
 #include "kernels/philox-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -271,8 +271,8 @@ void attention_head(const kernels::Attention& a, int64_t b, int64_t head) {
     if (few) {
       few_queries<T>(a, b, head);
     } else if constexpr (std::is_same_v<T, bf16>) {
-      if (max_isa() == Isa::amx) {
-        forward_head<bf16, TileProducts>(a, b, head);
+      if (panels::native()) {
+        forward_head<bf16, PanelProducts>(a, b, head);
       } else {
         forward_head<bf16, FloatProducts<bf16>>(a, b, head);
       }

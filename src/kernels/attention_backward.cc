@@ -296,8 +296,8 @@ void attention_backward_head(const kernels::AttentionBackward& args, int64_t b, 
   with_type(args.forward.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     if constexpr (std::is_same_v<T, bf16>) {
-      if (max_isa() == Isa::amx) {
-        BackwardHead<bf16, TileProducts>(args, b, head, de).run(first);
+      if (panels::native()) {
+        BackwardHead<bf16, PanelProducts>(args, b, head, de).run(first);
         return;
       }
     }

@@ -1,5 +1,6 @@
 // The matrix products of attention over blocks of one head, in two forms with one interface:
-// FloatProducts (f32, any CPU; bf16 operands are widened) and TileProducts (bf16 on AMX).
+// FloatProducts (f32, any CPU; bf16 operands are widened) and PanelProducts (bf16 where the CPU has
+// instructions for it).
 //
 //   logits    S = Q_i K_j^T            values     Y += P V_j
 //   embedded  Z = Q_i E^T              d_values   dP = dY_i V_j^T
@@ -167,11 +168,11 @@ class FloatProducts {
   const float* et_ = nullptr;
 };
 
-class TileProducts {
+class PanelProducts {
  public:
   using Weight = bf16;
 
-  TileProducts(const kernels::Attention& a, const HeadData<bf16>& head)
+  PanelProducts(const kernels::Attention& a, const HeadData<bf16>& head)
       : d_(a.head_dim), key_block_(key_block_of(a)), head_(head) {
     thread_local Scratch scratch;
     const bool backward = head.dy != nullptr;
@@ -214,8 +215,9 @@ class TileProducts {
     against_keys(block, head_.dy + block.query * head_.dy_row, head_.dy_row, vt_, dp);
   }
   void embedded(const Block& block, const Range& range, float* z, int64_t ld) {
-    amx::block_gemm(block.queries, range.end - range.begin, d_, head_.q + block.query * head_.q_row,
-                    head_.q_row, et_ + size(d_, range.begin), z, ld, false);
+    panels::block_gemm({block.queries, range.end - range.begin, d_,
+                        head_.q + block.query * head_.q_row, head_.q_row,
+                        et_ + size(d_, range.begin), z, ld, false});
   }
   void values(const Block& block, const bf16* p, float* y) { by_key(block, p, v_, y); }
   void d_query(const Block& block, const bf16* ds, float* dq) { by_key(block, ds, k_, dq); }
@@ -233,56 +235,58 @@ class TileProducts {
       const bf16* packed = e_ + unit * size(kRelativeUnit, d_);
       const bf16* left = dz + (row - range.begin);
       if (skip == 0 && end - row == depth) {
-        amx::block_gemm(block.queries, d_, depth, left, ld, packed, dq, d_, true);
+        panels::block_gemm({block.queries, d_, depth, left, ld, packed, dq, d_, true});
       } else {
         copy_padded(block.queries, end - row, left, ld, skip, depth);
-        amx::block_gemm(block.queries, d_, depth, turned_, kRelativeUnit, packed, dq, d_, true);
+        panels::block_gemm(
+            {block.queries, d_, depth, turned_, kRelativeUnit, packed, dq, d_, true});
       }
       row = end;
     }
   }
   void d_relative(const Block& block, const Range& range, const bf16* dz, int64_t ld, float* de) {
     const int64_t rows = range.end - range.begin;
-    amx::transpose(dz, ld, block.queries, rows, turned_, kQueryBlock);
-    amx::block_gemm(rows, d_, block.queries, turned_, kQueryBlock,
-                    q_ + block.query / kQueryBlock * size(kQueryBlock, d_), de + range.begin * d_,
-                    d_, true);
+    panels::transpose(dz, ld, block.queries, rows, turned_, kQueryBlock);
+    panels::block_gemm({rows, d_, block.queries, turned_, kQueryBlock,
+                        q_ + block.query / kQueryBlock * size(kQueryBlock, d_),
+                        de + range.begin * d_, d_, true});
   }
 
  private:
   static int64_t size(int64_t k, int64_t n) {
-    return static_cast<int64_t>(amx::packed_b_size(k, n));
+    return static_cast<int64_t>(panels::packed_size(k, n));
   }
   static int64_t units(int64_t length, int64_t unit) { return (length + unit - 1) / unit; }
 
   const bf16* pack_transposed(const bf16* rows, int64_t row, int64_t length, bf16* out) const {
-    amx::pack_b_transposed(rows, row, d_, length, out);
+    panels::pack_b_transposed(rows, row, d_, length, out);
     return out;
   }
   const bf16* pack_units(const bf16* rows, int64_t row, int64_t length, int64_t unit,
                          bf16* out) const {
     for (int64_t first = 0; first < length; first += unit) {
-      amx::pack_b(rows + first * row, row, std::min(unit, length - first), d_,
-                  out + first / unit * size(unit, d_));
+      panels::pack_b(rows + first * row, row, std::min(unit, length - first), d_,
+                     out + first / unit * size(unit, d_));
     }
     return out;
   }
   void against_keys(const Block& block, const bf16* left, int64_t row, const bf16* right,
                     float* out) const {
-    amx::block_gemm(block.queries, block.end - block.begin, d_, left, row,
-                    right + size(d_, block.key + block.begin), out + block.begin, block.ld, false);
+    panels::block_gemm({block.queries, block.end - block.begin, d_, left, row,
+                        right + size(d_, block.key + block.begin), out + block.begin, block.ld,
+                        false});
   }
   // The whole block: columns nobody sees hold zeros.
   void by_key(const Block& block, const bf16* left, const bf16* packed, float* out) const {
-    amx::block_gemm(block.queries, d_, block.keys, left, block.ld,
-                    packed + block.key / key_block_ * size(key_block_, d_), out, d_, true);
+    panels::block_gemm({block.queries, d_, block.keys, left, block.ld,
+                        packed + block.key / key_block_ * size(key_block_, d_), out, d_, true});
   }
   void by_query(const Block& block, const bf16* left, const bf16* packed, float* out) {
     const int64_t columns = block.end - block.begin;
-    amx::transpose(left + block.begin, block.ld, block.queries, columns, turned_, kQueryBlock);
-    amx::block_gemm(columns, d_, block.queries, turned_, kQueryBlock,
-                    packed + block.query / kQueryBlock * size(kQueryBlock, d_),
-                    out + block.begin * d_, d_, true);
+    panels::transpose(left + block.begin, block.ld, block.queries, columns, turned_, kQueryBlock);
+    panels::block_gemm({columns, d_, block.queries, turned_, kQueryBlock,
+                        packed + block.query / kQueryBlock * size(kQueryBlock, d_),
+                        out + block.begin * d_, d_, true});
   }
   // Puts `columns` columns at column `skip` of rows of `depth`, zeros around them.
   void copy_padded(int64_t rows, int64_t columns, const bf16* from, int64_t ld, int64_t skip,
@@ -294,7 +298,7 @@ class TileProducts {
     }
   }
 
-  amx::TileScope tiles_;
+  panels::BlockScope scope_;
   int64_t d_;
   int64_t key_block_;
   HeadData<bf16> head_;

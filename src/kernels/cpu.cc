@@ -9,10 +9,19 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "kernels/amx.h"
+#include "kernels/matmul/amx.h"
 
 namespace heed {
 namespace {
+
+// Leaf 7.1, EAX bit 5.
+bool cpu_has_bf16() {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 5)) != 0;
+}
 
 Isa hardware_isa() {
   if (amx::available()) {
@@ -20,7 +29,7 @@ Isa hardware_isa() {
   }
   const int64_t targets = hwy::SupportedTargets();
   if ((targets & HWY_AVX3) != 0) {
-    return Isa::avx512;
+    return cpu_has_bf16() ? Isa::bf16 : Isa::avx512;
   }
   return (targets & HWY_AVX2) != 0 ? Isa::avx2 : Isa::sse4;
 }
@@ -31,7 +40,7 @@ std::optional<Isa> environment_isa() {
   if (wanted == nullptr) {
     return Isa::amx;
   }
-  for (const Isa isa : {Isa::sse4, Isa::avx2, Isa::avx512, Isa::amx}) {
+  for (const Isa isa : kAllIsas) {
     if (std::string_view(wanted) == name_of(isa)) {
       return isa;
     }
@@ -66,7 +75,7 @@ const bool kLimited = [] {
 }  // namespace
 
 const char* name_of(Isa isa) {
-  constexpr const char* kNames[] = {"sse4", "avx2", "avx512", "amx"};
+  constexpr const char* kNames[] = {"sse4", "avx2", "avx512", "bf16", "amx"};
   return kNames[static_cast<int>(isa)];
 }
 
@@ -78,7 +87,8 @@ Isa cpu_isa() {
 Isa allowed_isa() {
   static const Isa isa = [] {
     const std::optional<Isa> allowed = environment_isa();
-    check(allowed.has_value(), "[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512 or amx",
+    check(allowed.has_value(),
+          "[cpu] HEED_MAX_ISA is \"{}\", expected sse4, avx2, avx512, bf16 or amx",
           std::getenv("HEED_MAX_ISA"));
     return std::min(cpu_isa(), *allowed);
   }();

@@ -1,4 +1,4 @@
-// Which instruction sets the kernels may use. HEED_MAX_ISA=sse4|avx2|avx512|amx lowers it for
+// Which instruction sets the kernels may use. HEED_MAX_ISA=sse4|avx2|avx512|bf16|amx lowers it for
 // tests and for comparing; what the CPU lacks is never used.
 #pragma once
 
@@ -7,7 +7,9 @@
 
 namespace heed {
 
-enum class Isa { sse4, avx2, avx512, amx };
+// Each contains those before it. bf16 is AVX-512 with dot products of bf16 (vdpbf16ps).
+enum class Isa { sse4, avx2, avx512, bf16, amx };
+inline constexpr Isa kAllIsas[] = {Isa::sse4, Isa::avx2, Isa::avx512, Isa::bf16, Isa::amx};
 
 const char* name_of(Isa isa);
 Isa cpu_isa();                   // the best this CPU and operating system offer

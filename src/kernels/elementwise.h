@@ -7,10 +7,13 @@
 
 namespace heed::kernels {
 
+class FrozenWeight;  // kernels/matmul/frozen.h
+
 // Raw elements of f32 or bf16.
 struct In {
   const void* data = nullptr;
   DType dtype = DType::f32;
+  FrozenWeight* frozen = nullptr;  // for products, if the elements do not change
 };
 struct Out {
   void* data = nullptr;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "kernels/int8.h"
+#include "kernels/matmul/int8.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "formats/tensor_files.h"
-#include "kernels/int8.h"
+#include "kernels/matmul/int8.h"
 #include "models/huggingface.h"
 
 namespace heed {

@@ -9,8 +9,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "kernels/elementwise.h"
-#include "kernels/int8.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/int8.h"
 #include "nn/sinusoid.h"
 
 namespace heed {
@@ -84,14 +83,6 @@ Parameter Scope::matrix(std::string_view name, int64_t rows, int64_t columns, In
   return Parameter(&entry);
 }
 
-ParameterStore::~ParameterStore() {
-  for (const ParameterEntry& entry : entries_) {
-    if (frozen_) {
-      kernels::thaw_weights(entry.compute.raw());
-    }
-  }
-}
-
 ParameterEntry& ParameterStore::add(const std::string& name, const Shape& shape, Init init) {
   check(!allocated_, "[parameters] {} comes after allocate()", name);
   check(std::none_of(entries_.begin(), entries_.end(),
@@ -129,7 +120,6 @@ void ParameterStore::lay_out_for_training(DType compute) {
 }
 
 void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool by_rows) {
-  frozen_ = true;
   for (ParameterEntry& entry : entries_) {
     entry.value = Tensor::empty(entry.shape);
     fill(entry, entry.value.span<float>());
@@ -137,7 +127,8 @@ void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool
       entry.value = packed_int8(entry.value);
     } else if (entry.shape.rank() >= 2) {
       entry.value = entry.value.to(compute == DType::f32 ? DType::f32 : DType::bf16);
-      kernels::freeze_weights(entry.value.raw(), entry.value.bytes(), by_rows);
+      entry.frozen = std::make_unique<kernels::FrozenWeight>(by_rows);
+      entry.value.set_frozen(entry.frozen.get());
     }
     entry.compute = entry.value;
   }

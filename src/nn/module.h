@@ -20,11 +20,13 @@
 #include <cmath>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "autograd/tape.h"
+#include "kernels/matmul/frozen.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -58,6 +60,7 @@ struct ParameterEntry {
   Tensor value;          // f32, a view of the master; for inference the same as compute
   Tensor compute;        // what ops use: bf16 copy or value, with the gradient slot
   GradSlot slot;         // its grad is a view of the flat gradients
+  std::unique_ptr<kernels::FrozenWeight> frozen;  // a matrix for inference
 };
 
 // A layer's handle on one of its parameters.
@@ -92,7 +95,6 @@ class Scope {
 class ParameterStore {
  public:
   ParameterStore() = default;
-  ~ParameterStore();
   ParameterStore(const ParameterStore&) = delete;
   ParameterStore& operator=(const ParameterStore&) = delete;
 
@@ -136,7 +138,6 @@ class ParameterStore {
   std::deque<ParameterEntry> entries_;
   Tensor values_, gradients_, narrow_;
   bool allocated_ = false;
-  bool frozen_ = false;
 };
 
 }  // namespace heed

@@ -2,7 +2,7 @@
 
 #include "autograd/tape.h"
 #include "kernels/additive_attention.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 #include "ops/check.h"
 #include "ops/operands.h"
 

@@ -8,7 +8,7 @@
 #include "autograd/tape.h"
 #include "kernels/cpu.h"
 #include "kernels/im2col.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/pool.h"
 #include "kernels/reduce.h"
 #include "ops/check.h"
@@ -99,7 +99,7 @@ struct Conv {
   // memory; each sequence is a product of its own then, so it must be long.
   bool overlapping() const {
     constexpr int64_t kLong = 256;
-    return dtype == DType::bf16 && max_isa() == Isa::amx && groups == 1 && windows.height == 1 &&
+    return dtype == DType::bf16 && max_isa() >= Isa::bf16 && groups == 1 && windows.height == 1 &&
            windows.kernel_h == 1 && windows.kernel_w > 1 && windows.stride_w == 1 &&
            windows.dilation_w == 1 && windows.out_w >= kLong;
   }

@@ -2,7 +2,7 @@
 
 #include "autograd/tape.h"
 #include "kernels/activate.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/reduce.h"
 #include "ops/check.h"
 #include "ops/linear_backward.h"

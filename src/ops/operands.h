@@ -9,7 +9,7 @@
 
 namespace heed {
 
-inline kernels::In in(const Tensor& t) { return {t.raw(), t.dtype()}; }
+inline kernels::In in(const Tensor& t) { return {t.raw(), t.dtype(), t.frozen()}; }
 inline kernels::Out out(const Tensor& t) { return {t.raw(), t.dtype()}; }
 
 // The dtype of the op's main operand, or f32, which holds any of them.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "autograd/tape.h"
 #include "base/parallel.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/frozen.h"
+#include "kernels/matmul/matmul.h"
 #include "kernels/recurrent.h"
 #include "kernels/reduce.h"
 #include "ops/check.h"
@@ -33,17 +35,17 @@ class StepProduct {
   StepProduct(const Tensor& weight, bool transpose, int64_t rows, int64_t steps)
       : weight_(weight.detached()), transpose_(transpose) {
     constexpr int64_t kWorthACopy = 16;
-    if (steps < kWorthACopy) {
+    if (steps < kWorthACopy || weight.frozen() != nullptr) {
       return;
     }
     // One row runs on the matrix-vector kernel, which wants the operand transposed; several rows
-    // of f32 are faster with a plain one; bf16 tiles want it packed, which freezing a private copy
-    // does once. (The weight itself is not ours to freeze and thaw.)
+    // of f32 are faster with a plain one; bf16 wants it packed, which freezing a private copy does
+    // once. (The weight itself changes after this pass.)
     const bool wants_transpose = rows == 1;
     if (rows > 1 && weight.dtype() == DType::bf16) {
       weight_ = weight.clone();
-      kernels::freeze_weights(weight_.raw(), weight_.bytes());
-      frozen_ = true;
+      frozen_ = std::make_unique<kernels::FrozenWeight>();
+      weight_.set_frozen(frozen_.get());
     } else if (transpose != wants_transpose) {
       weight_ = Tensor::empty({weight.dim(1), weight.dim(0)}, weight.dtype());  // [H, G H]
       kernels::transposed_copy({.rows = weight.dim(0),
@@ -54,13 +56,6 @@ class StepProduct {
       transpose_ = !transpose;
     }
   }
-  ~StepProduct() {
-    if (frozen_) {
-      kernels::thaw_weights(weight_.raw());
-    }
-  }
-  StepProduct(const StepProduct&) = delete;
-  StepProduct& operator=(const StepProduct&) = delete;
 
   // c (+)= a W or a W^T
   void run(const Tensor& a, const Tensor& c, bool accumulate) const {
@@ -77,7 +72,7 @@ class StepProduct {
  private:
   Tensor weight_;
   bool transpose_;
-  bool frozen_ = false;
+  std::unique_ptr<kernels::FrozenWeight> frozen_;
 };
 
 // What forward and backward share, and the backward pass keeps.

@@ -13,6 +13,7 @@ Tensor::Tensor(const Tensor& other)
     : block_(other.block_),
       data_(other.data_),
       slot_(other.slot_),
+      frozen_(other.frozen_),
       shape_(other.shape_),
       dtype_(other.dtype_) {
   if (block_ != nullptr) {
@@ -24,6 +25,7 @@ Tensor::Tensor(Tensor&& other) noexcept
     : block_(std::exchange(other.block_, nullptr)),
       data_(std::exchange(other.data_, nullptr)),
       slot_(std::exchange(other.slot_, nullptr)),
+      frozen_(std::exchange(other.frozen_, nullptr)),
       shape_(other.shape_),
       dtype_(other.dtype_) {}
 
@@ -31,6 +33,7 @@ Tensor& Tensor::operator=(Tensor other) noexcept {
   std::swap(block_, other.block_);
   std::swap(data_, other.data_);
   std::swap(slot_, other.slot_);
+  std::swap(frozen_, other.frozen_);
   std::swap(shape_, other.shape_);
   std::swap(dtype_, other.dtype_);
   return *this;

@@ -19,6 +19,9 @@
 namespace heed {
 
 struct GradSlot;  // where the gradient of a tensor collects: autograd/tape.h
+namespace kernels {
+class FrozenWeight;  // packed forms of elements that do not change: kernels/matmul/frozen.h
+}
 
 class Tensor {
  public:
@@ -76,10 +79,15 @@ class Tensor {
   GradSlot* slot() const { return slot_; }
   void set_slot(GradSlot* slot) { slot_ = slot; }
 
+  // Shared by all handles and views made from this one.
+  kernels::FrozenWeight* frozen() const { return frozen_; }
+  void set_frozen(kernels::FrozenWeight* frozen) { frozen_ = frozen; }
+
  private:
   Block* block_ = nullptr;
   void* data_ = nullptr;
   GradSlot* slot_ = nullptr;
+  kernels::FrozenWeight* frozen_ = nullptr;
   Shape shape_;
   DType dtype_ = DType::f32;
 };

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "base/parallel.h"
-#include "kernels/gemv.h"
+#include "kernels/matmul/gemv.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

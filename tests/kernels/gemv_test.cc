@@ -1,5 +1,5 @@
 // A few rows times a transposed matrix, column sums and conversions, at every instruction set.
-#include "kernels/gemv.h"
+#include "kernels/matmul/gemv.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,12 @@
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 
 #include <gtest/gtest.h>
 
 #include "base/random.h"
 #include "kernels/cpu.h"
+#include "kernels/matmul/frozen.h"
 #include "kernels/reference.h"
+#include "ops/operands.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -75,26 +77,42 @@ INSTANTIATE_TEST_SUITE_P(
                       Product{100, 64, 96, false, false}, Product{64, 48, 130, true, false},
                       Product{50, 20, 31, true, true}));
 
-TEST(Matmul, FrozenWeightsGiveTheSame) {
-  const int64_t size = 64;
-  const Tensor x = Tensor::from(random_floats(size * size, 1), {size, size}, DType::bf16);
-  const Tensor w = Tensor::from(random_floats(size * size, 2), {size, size}, DType::bf16);
-  const auto product = [&] {
-    const Tensor y = Tensor::empty({size, size}, DType::bf16);
-    kernels::matmul({.m = size,
-                     .n = size,
-                     .k = size,
-                     .a = {x.raw(), DType::bf16},
-                     .b = {w.raw(), DType::bf16},
-                     .c = {y.raw(), DType::bf16},
-                     .transpose_b = true});
-    return y.to_vector();
-  };
-  const std::vector<float> plain = product();
-  kernels::freeze_weights(w.raw(), w.bytes());
-  EXPECT_EQ(product(), plain);
-  EXPECT_EQ(product(), plain);
-  kernels::thaw_weights(w.raw());
+// Rows of one product, each multiplied alone, a few at a time and all together.
+TEST(Matmul, FrozenWeightsGiveARowTheSameBitsInAnyBatch) {
+  const int64_t rows = 70;
+  const int64_t n = 77;
+  const int64_t k = 1100;  // more than one block of k
+  const Isa before = max_isa();
+  for (const Isa isa : usable_isas()) {
+    set_max_isa(isa);
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor x = Tensor::from(random_floats(rows * k, 1), {rows, k}, dtype);
+      Tensor w = Tensor::from(random_floats(n * k, 2), {n, k}, dtype);
+      kernels::FrozenWeight frozen(true);
+      w.set_frozen(&frozen);
+      const auto product = [&](int64_t first, int64_t count) {
+        const Tensor y = Tensor::empty({count, n}, dtype);
+        kernels::matmul({.m = count,
+                         .n = n,
+                         .k = k,
+                         .a = {x.rows(first, first + count).raw(), dtype},
+                         .b = in(w),
+                         .c = out(y),
+                         .transpose_b = true});
+        return y.to_vector();
+      };
+      const std::vector<float> all = product(0, rows);
+      for (const int64_t count : {1, 2, 5, 12, 13, 31, 33, 64}) {
+        for (const int64_t first : {int64_t{0}, int64_t{3}}) {
+          const std::vector<float> part = product(first, count);
+          const auto begin = all.begin() + first * n;
+          ASSERT_TRUE(std::equal(part.begin(), part.end(), begin))
+              << name_of(isa) << " " << name_of(dtype) << " " << count << " rows from " << first;
+        }
+      }
+    }
+  }
+  set_max_isa(before);
 }
 
 TEST(Matmul, EmptySumIsTheBias) {

@@ -6,7 +6,7 @@
 #include <new>
 
 #include "base/parallel.h"
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 #include "models/transformer.h"
 #include "ops/cross_entropy.h"
 #include "support/op_case.h"

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "kernels/cpu.h"
-#include "kernels/int8-inl.h"
-#include "kernels/int8_vnni-inl.h"
+#include "kernels/matmul/int8-inl.h"
+#include "kernels/matmul/int8_vnni-inl.h"
 
 namespace heed::kernels {
 namespace {

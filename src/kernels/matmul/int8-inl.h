@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/int8.h"
+#include "kernels/matmul/int8.h"
 
 namespace heed::kernels {
 

@@ -2,7 +2,7 @@
 // bound; operands in a layout that oneDNN is slow on are first reordered into scratch memory.
 #pragma once
 
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 
 namespace heed::kernels::onednn {
 

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/int8-inl.h"
+#include "kernels/matmul/int8-inl.h"
 
 // Chosen per function: the rest of the binary runs on any x86-64.
 #define HEED_VNNI_TARGET \

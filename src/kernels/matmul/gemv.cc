@@ -1,7 +1,7 @@
-#include "kernels/gemv.h"
+#include "kernels/matmul/gemv.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/gemv.cc"
+#define HWY_TARGET_INCLUDE "kernels/matmul/gemv.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/cache_control.h>

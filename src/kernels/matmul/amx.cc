@@ -1,6 +1,6 @@
 // AMX availability, the tile configuration and the single-threaded block product; see amx.h.
 // Owns a small per-thread scratch buffer; thread-safe.
-#include "kernels/amx.h"
+#include "kernels/matmul/amx.h"
 
 #include <cpuid.h>
 #include <sys/syscall.h>
@@ -10,9 +10,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "kernels/amx_epilogue-inl.h"
-#include "kernels/amx_pack-inl.h"
-#include "kernels/amx_tile-inl.h"
+#include "kernels/matmul/amx_tile-inl.h"
+#include "kernels/matmul/panels.h"
 
 namespace heed::amx {
 namespace {
@@ -51,7 +50,7 @@ bool cpu_has_amx() {
 bool environment_forbids() {
   const char* value = std::getenv("HEED_MAX_ISA");
   const std::string_view isa = value == nullptr ? "" : value;
-  return isa == "sse4" || isa == "avx2" || isa == "avx512";
+  return isa == "sse4" || isa == "avx2" || isa == "avx512" || isa == "bf16";
 }
 
 struct alignas(64) TileConfig {
@@ -142,9 +141,9 @@ TileScope::TileScope() { load_tile_config(); }
 
 TileScope::~TileScope() { release_tiles(); }
 
-HEED_AMX_TARGET void block_gemm(int64_t M, int64_t N, int64_t K, const bf16* a, int64_t lda,
-                                const bf16* b_packed, float* c, int64_t ldc, bool accumulate) {
-  static thread_local Scratch scratch;
+HEED_AMX_TARGET void block_gemm(const panels::BlockGemm& args) {
+  const auto [M, N, K, a, lda, b_packed, c, ldc, accumulate] = args;
+  static thread_local HugeScratch scratch;
   const int64_t steps = ceil_div(K, kStep);
   alignas(64) bf16 last_step[kStepElements];
   for (int64_t row = 0; row < M; row += kPanel) {
@@ -164,7 +163,7 @@ HEED_AMX_TARGET void block_gemm(int64_t M, int64_t N, int64_t K, const bf16* a, 
     for (int64_t column = 0; column < N; column += kPanel) {
       const CornerOfC corner = {c + row * ldc + column, ldc, rows, std::min(kPanel, N - column)};
       const bf16* b = b_packed + column / kPanel * steps * kStepElements;
-      update_block(corner, accumulate, [&]() HEED_AMX_TARGET {
+      update_block(corner, args.accumulate, [&]() HEED_AMX_TARGET {
         const NoSideWork none;
         multiply_panels(panel, b, direct_steps, none);
         if (direct_steps < steps) {

@@ -1,95 +1,22 @@
-#include "kernels/matmul.h"
+#include "kernels/matmul/matmul.h"
 
 #include <algorithm>
-#include <map>
-#include <mutex>
-#include <tuple>
 #include <vector>
 
 #include "base/error.h"
 #include "base/scratch.h"
 #include "kernels/activate.h"
-#include "kernels/amx.h"
-#include "kernels/cpu.h"
-#include "kernels/gemv.h"
-#include "kernels/int8.h"
-#include "kernels/onednn.h"
+#include "kernels/matmul/frozen.h"
+#include "kernels/matmul/gemv.h"
+#include "kernels/matmul/int8.h"
+#include "kernels/matmul/onednn.h"
+#include "kernels/matmul/panels.h"
 #include "tensor/tensor.h"
 
 namespace heed::kernels {
 namespace {
 
 std::vector<Matmul>* product_log = nullptr;
-
-// Frozen ranges and, for each operand met in one of them, its packed form.
-class FrozenWeights {
- public:
-  static FrozenWeights& global() {
-    static auto* weights = new FrozenWeights;
-    return *weights;
-  }
-
-  void freeze(const void* data, size_t bytes, bool by_rows) {
-    const std::lock_guard lock(mutex_);
-    ranges_[static_cast<const std::byte*>(data)] = {bytes, by_rows};
-  }
-
-  void thaw(const void* data) {
-    const std::lock_guard lock(mutex_);
-    const auto range = ranges_.find(static_cast<const std::byte*>(data));
-    if (range != ranges_.end()) {
-      packed_.erase(packed_.lower_bound(Key{range->first, 0, 0, 0, false}),
-                    packed_.lower_bound(Key{range->first + range->second.bytes, 0, 0, 0, false}));
-      ranges_.erase(range);
-    }
-  }
-
-  bool by_rows(const void* data) {
-    const std::lock_guard lock(mutex_);
-    const Range* range = find(static_cast<const std::byte*>(data));
-    return range != nullptr && range->by_rows;
-  }
-
-  // The packed form of a frozen operand, or null if it may still change.
-  const bf16* amx_packed(const Matmul& args) {
-    const std::lock_guard lock(mutex_);
-    const auto* data = static_cast<const std::byte*>(args.b.data);
-    if (find(data) == nullptr) {
-      return nullptr;
-    }
-    Tensor& packed = packed_[Key{data, args.k, args.n, args.ldb, args.transpose_b}];
-    if (!packed.defined()) {
-      const auto size = static_cast<int64_t>(amx::packed_b_size(args.k, args.n));
-      packed = Tensor::empty({size}, DType::bf16);
-      const auto* b = static_cast<const bf16*>(args.b.data);
-      (args.transpose_b ? amx::pack_b_transposed : amx::pack_b)(b, args.ldb, args.k, args.n,
-                                                                packed.data<bf16>());
-    }
-    return packed.data<bf16>();
-  }
-
- private:
-  struct Range {
-    size_t bytes;
-    bool by_rows;
-  };
-
-  // The frozen range that holds the address, or null.
-  const Range* find(const std::byte* data) const {
-    auto range = ranges_.upper_bound(data);
-    if (range == ranges_.begin() || (--range, data >= range->first + range->second.bytes)) {
-      return nullptr;
-    }
-    return &range->second;
-  }
-
-  // Address, k, n, distance of rows, transposed: the same elements may be used in several ways.
-  using Key = std::tuple<const std::byte*, int64_t, int64_t, int64_t, bool>;
-
-  std::mutex mutex_;
-  std::map<const std::byte*, Range> ranges_;
-  std::map<Key, Tensor> packed_;
-};
 
 // `multiply` for the product and bias, then the activation in a second pass.
 template <typename Multiply>
@@ -117,42 +44,50 @@ void with_separate_activation(const Matmul& args, const Multiply& multiply) {
   }
 }
 
-void amx_matmul(const Matmul& args) {
+// Products of bf16 on our own kernels (panels.h).
+void panel_matmul(const Matmul& args) {
   const auto at = [](const void* data, int64_t offset, DType dtype) {
     return static_cast<const std::byte*>(data) + static_cast<size_t>(offset) * size_of(dtype);
   };
-  const bf16* packed = args.batch == 1 ? FrozenWeights::global().amx_packed(args) : nullptr;
+  const bf16* packed = nullptr;
+  if (args.b.frozen != nullptr && args.batch == 1) {
+    packed = args.b.frozen->panels(
+        {static_cast<const bf16*>(args.b.data), args.k, args.n, args.ldb, args.transpose_b});
+  }
   for (int64_t i = 0; i < args.batch; ++i) {
     const auto* c = at(args.c.data, i * args.stride_c, args.c.dtype);
-    amx::gemm({.M = args.m,
-               .N = args.n,
-               .K = args.k,
-               .a = reinterpret_cast<const bf16*>(at(args.a.data, i * args.stride_a, DType::bf16)),
-               .lda = args.lda,
-               .a_transposed = args.transpose_a,
-               .b = reinterpret_cast<const bf16*>(at(args.b.data, i * args.stride_b, DType::bf16)),
-               .ldb = args.ldb,
-               .b_transposed = args.transpose_b,
-               .b_packed = packed,
-               .c = const_cast<std::byte*>(c),
-               .ldc = args.ldc,
-               .c_is_f32 = args.c.dtype == DType::f32,
-               .accumulate = args.accumulate,
-               .bias = args.bias,
-               .activation = args.activation,
-               .pre_activation = static_cast<bf16*>(args.pre_activation)});
+    panels::gemm(
+        {.M = args.m,
+         .N = args.n,
+         .K = args.k,
+         .a = reinterpret_cast<const bf16*>(at(args.a.data, i * args.stride_a, DType::bf16)),
+         .lda = args.lda,
+         .a_transposed = args.transpose_a,
+         .b = reinterpret_cast<const bf16*>(at(args.b.data, i * args.stride_b, DType::bf16)),
+         .ldb = args.ldb,
+         .b_transposed = args.transpose_b,
+         .b_packed = packed,
+         .c = const_cast<std::byte*>(c),
+         .ldc = args.ldc,
+         .c_is_f32 = args.c.dtype == DType::f32,
+         .accumulate = args.accumulate,
+         .bias = args.bias,
+         .activation = args.activation,
+         .pre_activation = static_cast<bf16*>(args.pre_activation)});
   }
 }
 
-void onednn_with_activation(const Matmul& args) {
+// `multiply`, which knows no activation.
+template <typename Multiply>
+void with_any_activation(const Matmul& args, const Multiply& multiply) {
   if (args.activation == Activation::none && args.pre_activation == nullptr) {
-    onednn::matmul(args);
+    multiply(args);
   } else {
-    with_separate_activation(args, onednn::matmul);
+    with_separate_activation(args, multiply);
   }
 }
 
-// CPUs on which oneDNN has no bf16: the same product in f32.
+// CPUs without bf16 instructions: the same product in f32.
 void widened_matmul(const Matmul& args) {
   thread_local Scratch scratch_a;
   thread_local Scratch scratch_b;
@@ -173,7 +108,7 @@ void widened_matmul(const Matmul& args) {
                                   : extent(args.k, args.ldb, args.n, args.stride_b));
   thread_local Scratch scratch_c;
   if (args.c.dtype == DType::f32) {
-    onednn_with_activation(wide);
+    with_any_activation(wide, onednn::matmul);
     return;
   }
   const int64_t count = extent(args.m, args.ldc, args.n, args.stride_c);
@@ -181,7 +116,7 @@ void widened_matmul(const Matmul& args) {
   wide.c = {c, DType::f32};
   wide.pre_activation = args.pre_activation == nullptr ? nullptr : c + count;
   copy({.n = count, .from = {args.c.data, args.c.dtype}, .to = wide.c});  // gaps between rows stay
-  onednn_with_activation(wide);
+  with_any_activation(wide, onednn::matmul);
   copy({.n = count, .from = {c, DType::f32}, .to = args.c});
   if (args.pre_activation != nullptr) {
     copy({.n = count, .from = {c + count, DType::f32}, .to = {args.pre_activation, args.c.dtype}});
@@ -241,6 +176,48 @@ void empty_sum(const Matmul& args) {
   with_separate_activation(args, fill);
 }
 
+// Rows times a transposed matrix may run on gemv() as they lie.
+bool rows_by_columns(const Matmul& args) {
+  return args.batch == 1 && args.transpose_b && !args.transpose_a;
+}
+
+void gemv_matmul(const Matmul& args) {
+  if (args.activation == Activation::relu && args.pre_activation == nullptr) {
+    row_matmul(args);
+  } else {
+    with_any_activation(args, row_matmul);
+  }
+}
+
+void f32_matmul(const Matmul& args) {
+  const bool invariant = args.b.frozen != nullptr && args.b.frozen->by_rows();
+  if (rows_by_columns(args) && (args.m == 1 || invariant)) {
+    gemv_matmul(args);
+  } else {
+    with_any_activation(args, onednn::matmul);
+  }
+}
+
+// Without tiles oneDNN is as fast as we are on operands that it has to lay out first, from this
+// many rows on.
+constexpr int64_t kWorthLayingOut = 48;
+
+// Panels give a row the same bits in any batch, so one row takes the way of many.
+void bf16_matmul(const Matmul& args) {
+  const bool frozen = args.b.frozen != nullptr && args.batch == 1;
+  if (frozen && !args.transpose_a && !panels::native()) {
+    with_any_activation(args, panel_matmul);
+  } else if (rows_by_columns(args) && args.m == 1 && !frozen) {
+    gemv_matmul(args);
+  } else if (!panels::native()) {
+    widened_matmul(args);
+  } else if (frozen || max_isa() == Isa::amx || args.m < kWorthLayingOut) {
+    panel_matmul(args);
+  } else {
+    with_any_activation(args, onednn::matmul);
+  }
+}
+
 }  // namespace
 
 void matmul(Matmul args) {
@@ -259,33 +236,14 @@ void matmul(Matmul args) {
   if (product_log != nullptr) {
     product_log->push_back(args);
   }
-  // Where rows must not depend on each other, one row takes the way of many: gemv in f32, AMX in
-  // bf16.
-  const bool invariant = FrozenWeights::global().by_rows(args.b.data);
-  const bool wide = args.a.dtype == DType::f32;
-  const bool by_rows =
-      args.batch == 1 && args.transpose_b && !args.transpose_a &&
-      (args.m == 1 ? wide || !invariant || max_isa() != Isa::amx : wide && invariant);
   if (args.b.dtype == DType::i8) {
     check(args.transpose_b && !args.transpose_a && args.batch == 1 && !args.accumulate,
           "[matmul] int8 weights take part in products with their transpose alone");
     with_separate_activation(args, int8_matmul);
-    return;
-  }
-  const bool fused = args.pre_activation == nullptr &&
-                     (args.activation == Activation::none || args.activation == Activation::relu);
-  if (by_rows && !fused) {
-    with_separate_activation(args, row_matmul);
-  } else if (by_rows) {
-    row_matmul(args);
   } else if (args.a.dtype == DType::f32) {
-    onednn_with_activation(args);
-  } else if (max_isa() == Isa::amx) {
-    amx_matmul(args);
-  } else if (onednn::has_bf16()) {
-    onednn_with_activation(args);
+    f32_matmul(args);
   } else {
-    widened_matmul(args);
+    bf16_matmul(args);
   }
 }
 
@@ -296,12 +254,6 @@ double onednn_seconds(const Matmul& args, int repetitions) {
   set_dense_defaults(dense);
   return onednn::best_seconds(dense, repetitions);
 }
-
-void freeze_weights(const void* data, size_t bytes, bool by_rows) {
-  FrozenWeights::global().freeze(data, bytes, by_rows);
-}
-
-void thaw_weights(const void* data) { FrozenWeights::global().thaw(data); }
 
 bool inside_onednn() { return onednn::inside(); }
 

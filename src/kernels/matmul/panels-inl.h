@@ -1,4 +1,4 @@
-// Internal to the AMX kernels: the packed layouts and the vector code that produces them.
+// Internal to the bf16 products: the packed layouts and the AVX-512 code that produces them.
 //
 // A step is 32 values of k, a panel 32 rows of A or 32 columns of B. Operands are packed panel by
 // panel, and a panel step by step: a step is two adjacent 1 KiB tiles of 16 rows x 64 bytes.
@@ -6,7 +6,8 @@
 //   B tile: row = a pair of k, 16 columns with the pair's two values side by side.
 // Every source of a step is thus a 32 x 32 square of bf16; a square cut by the operand's edge is
 // first copied to a zero-padded one, so that the fast paths never meet an edge.
-// Everything here is inlined into callers compiled for AMX; no state, no allocation.
+// AMX multiplies tiles whole; vdpbf16ps takes a row of a tile of B and a pair of a row of A.
+// Everything here is inlined into callers compiled for AVX-512; no state, no allocation.
 #pragma once
 
 // gcc 12 warns about the deliberately undefined vectors inside its own intrinsics.
@@ -25,13 +26,18 @@
 #include "tensor/dtype.h"
 
 // The instruction sets are chosen per function: the rest of the binary runs on any x86-64.
+#define HEED_AVX512_TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,fma")))
+#define HEED_BF16_TARGET \
+  __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,fma")))
 #define HEED_AMX_TARGET                                                         \
   __attribute__((                                                               \
       target("amx-tile,amx-bf16,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16," \
              "fma,prfchw")))
+#define HEED_AVX512_INLINE inline __attribute__((always_inline)) HEED_AVX512_TARGET
+#define HEED_BF16_INLINE inline __attribute__((always_inline)) HEED_BF16_TARGET
 #define HEED_AMX_INLINE inline __attribute__((always_inline)) HEED_AMX_TARGET
 
-namespace heed::amx {
+namespace heed::panels {
 
 inline constexpr int64_t kPanel = 32;           // rows of A or columns of B in a panel
 inline constexpr int64_t kStep = 32;            // values of k in a step
@@ -41,13 +47,13 @@ inline constexpr int64_t kTileBytesPerRow = 64;
 
 inline constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-HEED_AMX_INLINE __mmask32 mask_of(int64_t lanes) {
+HEED_AVX512_INLINE __mmask32 mask_of(int64_t lanes) {
   return lanes >= 32 ? ~__mmask32{0} : (__mmask32{1} << lanes) - 1U;
 }
 
 // Copies a rows x cols corner (at most 32 x 32) to a dense, zero-padded square.
-HEED_AMX_INLINE void copy_padded_square(const bf16* src, int64_t ld, int64_t rows, int64_t cols,
-                                        bf16* square) {
+HEED_AVX512_INLINE void copy_padded_square(const bf16* src, int64_t ld, int64_t rows, int64_t cols,
+                                           bf16* square) {
   const __mmask32 mask = mask_of(cols);
   for (int64_t r = 0; r < 32; ++r) {
     const __m512i row =
@@ -58,8 +64,8 @@ HEED_AMX_INLINE void copy_padded_square(const bf16* src, int64_t ld, int64_t row
 
 // Four rows `stride` elements apart, 16 bytes of each, as the four lanes of a vector. Filling lanes
 // by masked broadcast loads leaves half as much work to the one shuffle port.
-HEED_AMX_INLINE __m512i gather_lanes(const bf16* src, int64_t stride) {
-  const auto lane = [](const bf16* p) HEED_AMX_TARGET {
+HEED_AVX512_INLINE __m512i gather_lanes(const bf16* src, int64_t stride) {
+  const auto lane = [](const bf16* p) HEED_AVX512_TARGET {
     return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
   };
   __m512i v = _mm512_broadcast_i32x4(lane(src));
@@ -69,7 +75,7 @@ HEED_AMX_INLINE __m512i gather_lanes(const bf16* src, int64_t stride) {
 }
 
 // out[i] = column i of a 32-row, 8-column source, as 32 consecutive values.
-HEED_AMX_INLINE void transpose_32x8(const bf16* src, int64_t ld, __m512i out[8]) {
+HEED_AVX512_INLINE void transpose_32x8(const bf16* src, int64_t ld, __m512i out[8]) {
   __m512i words[8];
   for (int i = 0; i < 8; ++i) {
     words[i] = gather_lanes(src + i * ld, 8 * ld);  // lanes: rows i, 8 + i, 16 + i, 24 + i
@@ -97,15 +103,15 @@ HEED_AMX_INLINE void transpose_32x8(const bf16* src, int64_t ld, __m512i out[8])
 inline constexpr int64_t kQuarters = 4;
 
 // From the square's top left corner src[row][k].
-HEED_AMX_INLINE void pack_a_quarter(const bf16* src, int64_t ld, int64_t quarter, bf16* step) {
+HEED_AVX512_INLINE void pack_a_quarter(const bf16* src, int64_t ld, int64_t quarter, bf16* step) {
   for (int64_t r = 8 * quarter; r < 8 * quarter + 8; ++r) {
     _mm512_storeu_si512(step + r * kStep, _mm512_loadu_si512(src + r * ld));
   }
 }
 
 // From src[k][row].
-HEED_AMX_INLINE void pack_a_quarter_transposed(const bf16* src, int64_t ld, int64_t quarter,
-                                               bf16* step) {
+HEED_AVX512_INLINE void pack_a_quarter_transposed(const bf16* src, int64_t ld, int64_t quarter,
+                                                  bf16* step) {
   __m512i rows[8];
   transpose_32x8(src + 8 * quarter, ld, rows);
   for (int64_t r = 0; r < 8; ++r) {
@@ -114,7 +120,7 @@ HEED_AMX_INLINE void pack_a_quarter_transposed(const bf16* src, int64_t ld, int6
 }
 
 // A step of B from src[k][column].
-HEED_AMX_INLINE void pack_b_step(const bf16* src, int64_t ld, bf16* step) {
+HEED_AVX512_INLINE void pack_b_step(const bf16* src, int64_t ld, bf16* step) {
   const __m512i first = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40,
                                          8, 39, 7, 38, 6, 37, 5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
   const __m512i second = _mm512_add_epi16(first, _mm512_set1_epi16(16));
@@ -128,7 +134,7 @@ HEED_AMX_INLINE void pack_b_step(const bf16* src, int64_t ld, bf16* step) {
 }
 
 // A step of B from src[column][k]: a transpose of pairs of k.
-HEED_AMX_INLINE void pack_b_step_transposed(const bf16* src, int64_t ld, bf16* step) {
+HEED_AVX512_INLINE void pack_b_step_transposed(const bf16* src, int64_t ld, bf16* step) {
   for (int64_t tile = 0; tile < 2; ++tile) {
     for (int64_t group = 0; group < 4; ++group) {  // 4 pairs of k give 4 rows of the tile
       const bf16* corner = src + 16 * tile * ld + 8 * group;
@@ -159,7 +165,7 @@ struct RawB {
 };
 
 // Packs steps [k, k + 32 * steps) of the panel that starts at `column`.
-HEED_AMX_TARGET void pack_b_panel(const RawB& b, int64_t k, int64_t steps, int64_t column,
-                                  bf16* out);
+HEED_AVX512_TARGET void pack_b_panel(const RawB& b, int64_t k, int64_t steps, int64_t column,
+                                     bf16* out);
 
-}  // namespace heed::amx
+}  // namespace heed::panels

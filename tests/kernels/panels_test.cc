@@ -1,5 +1,6 @@
-// AMX products, packing and transposition against references in double.
-#include "kernels/amx.h"
+// bf16 products, packing and transposition against references in double, on each instruction set
+// that has its own kernels for all of them.
+#include "kernels/matmul/panels.h"
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -10,20 +11,28 @@
 #include <random>
 #include <vector>
 
-namespace heed::amx {
+namespace heed::panels {
 namespace {
 
 // Elements around the live part of an array, to notice writes outside of it.
 constexpr uint16_t kGuardBits = 0x4242;
 
-class AmxTest : public ::testing::Test {
+class PanelsTest : public ::testing::TestWithParam<Isa> {
  protected:
   void SetUp() override {
-    if (!available()) {
-      GTEST_SKIP() << "no AMX here";
+    if (allowed_isa() < GetParam()) {
+      GTEST_SKIP() << "no " << name_of(GetParam()) << " here";
     }
+    set_max_isa(GetParam());
   }
+  void TearDown() override { set_max_isa(before_); }
+
+ private:
+  const Isa before_ = max_isa();
 };
+
+INSTANTIATE_TEST_SUITE_P(Isas, PanelsTest, ::testing::Values(Isa::bf16, Isa::amx),
+                         [](const auto& isa) { return std::string(name_of(isa.param)); });
 
 // A rows x cols matrix whose rows are ld apart, `offset` elements into its memory, which ends
 // exactly where the last row does: reading past it trips the address sanitizer.
@@ -107,7 +116,7 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
 std::vector<bf16> pack(const Matrix<bf16>& b, bool transposed) {
   const int64_t K = transposed ? b.cols() : b.rows();
   const int64_t N = transposed ? b.rows() : b.cols();
-  std::vector<bf16> packed(packed_b_size(K, N));
+  std::vector<bf16> packed(packed_size(K, N));
   (transposed ? pack_b_transposed : pack_b)(b.data(), b.ld(), K, N, packed.data());
   return packed;
 }
@@ -192,7 +201,7 @@ void check_gemm(const Case& c, uint32_t seed) {
   }
 }
 
-TEST_F(AmxTest, GemmOfOddShapesInAllTranspositions) {
+TEST_P(PanelsTest, GemmOfOddShapesInAllTranspositions) {
   const int64_t sizes[] = {1, 3, 16, 17, 32, 33, 63, 100};
   uint32_t seed = 0;
   for (const int64_t M : sizes) {
@@ -214,7 +223,7 @@ TEST_F(AmxTest, GemmOfOddShapesInAllTranspositions) {
   }
 }
 
-TEST_F(AmxTest, GemmOfRandomCases) {
+TEST_P(PanelsTest, GemmOfRandomCases) {
   std::mt19937 random(7);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
   for (uint32_t i = 0; i < 300; ++i) {
@@ -236,7 +245,7 @@ TEST_F(AmxTest, GemmOfRandomCases) {
 }
 
 // Large enough for several threads, blocks of B and blocks of K.
-TEST_F(AmxTest, GemmOfBlockedShapes) {
+TEST_P(PanelsTest, GemmOfBlockedShapes) {
   const Case cases[] = {
       {.M = 200, .N = 1500, .K = 600, .b_transposed = true, .bias = true},
       {.M = 70, .N = 90, .K = 7001, .c_is_f32 = true},
@@ -250,7 +259,7 @@ TEST_F(AmxTest, GemmOfBlockedShapes) {
 }
 
 // A product by 1 is exact, so the activation alone is judged.
-TEST_F(AmxTest, ActivationsArePrecise) {
+TEST_P(PanelsTest, ActivationsArePrecise) {
   constexpr int64_t kCount = 2048;
   Matrix<bf16> a(kCount, 1);
   Matrix<bf16> b(1, 1);
@@ -278,14 +287,14 @@ TEST_F(AmxTest, ActivationsArePrecise) {
   }
 }
 
-TEST_F(AmxTest, NoDepthStillWritesC) {
+TEST_P(PanelsTest, NoDepthStillWritesC) {
   std::vector<float> c(6, 5.0F);
   const std::vector<float> bias = {1.0F, 2.0F, 3.0F};
   gemm({.M = 2, .N = 3, .K = 0, .c = c.data(), .ldc = 3, .c_is_f32 = true, .bias = bias.data()});
   EXPECT_EQ(c, (std::vector<float>{1, 2, 3, 1, 2, 3}));
 }
 
-TEST_F(AmxTest, ARowsBitsDoNotDependOnTheOthersNorOnThreads) {
+TEST_P(PanelsTest, ARowsBitsDoNotDependOnTheOthersNorOnThreads) {
   constexpr int64_t kRows = 150;
   constexpr int64_t kColumns = 333;
   constexpr int64_t kDepth = 5003;
@@ -326,7 +335,7 @@ TEST_F(AmxTest, ARowsBitsDoNotDependOnTheOthersNorOnThreads) {
   omp_set_num_threads(threads);
 }
 
-TEST_F(AmxTest, BlockGemm) {
+TEST_P(PanelsTest, BlockGemm) {
   std::mt19937 random(5);
   for (const int64_t M : {1, 17, 32, 64, 77}) {
     for (const int64_t N : {1, 16, 33, 64}) {
@@ -344,9 +353,9 @@ TEST_F(AmxTest, BlockGemm) {
           const Matrix<float> before = c;
           const std::vector<bf16> packed = pack(in.b, shape.b_transposed);
           {
-            const TileScope tiles;
-            block_gemm(M, N, K, in.a.data(), in.a.ld(), packed.data(), c.data(), c.ld(),
-                       accumulate);
+            const BlockScope scope;
+            block_gemm(
+                {M, N, K, in.a.data(), in.a.ld(), packed.data(), c.data(), c.ld(), accumulate});
           }
           EXPECT_TRUE(c.gaps_intact()) << shape;
           for (int64_t i = 0; i < M; ++i) {
@@ -361,7 +370,7 @@ TEST_F(AmxTest, BlockGemm) {
   }
 }
 
-TEST_F(AmxTest, Transpose) {
+TEST_P(PanelsTest, Transpose) {
   std::mt19937 random(9);
   for (const int64_t rows : {1, 7, 31, 32, 33, 64, 100}) {
     for (const int64_t cols : {1, 7, 8, 9, 32, 65, 100}) {
@@ -380,16 +389,16 @@ TEST_F(AmxTest, Transpose) {
 }
 
 // The padding has to be zero whatever was in the memory, or NaN bits there would reach the sums.
-TEST_F(AmxTest, PackedPaddingIsZero) {
+TEST_P(PanelsTest, PackedPaddingIsZero) {
   std::mt19937 random(13);
   Matrix<bf16> b(33, 40);
   b.fill(random);
   for (const bool transposed : {false, true}) {
-    std::vector<bf16> packed(packed_b_size(40, 40) + packed_b_size(33, 40), bf16(NAN));
+    std::vector<bf16> packed(packed_size(40, 40) + packed_size(33, 40), bf16(NAN));
     const int64_t K = transposed ? 40 : 33;
     const int64_t N = transposed ? 33 : 40;
     (transposed ? pack_b_transposed : pack_b)(b.data(), b.ld(), K, N, packed.data());
-    const auto live = packed.begin() + static_cast<int64_t>(packed_b_size(K, N));
+    const auto live = packed.begin() + static_cast<int64_t>(packed_size(K, N));
     EXPECT_EQ(33 * 40,
               std::count_if(packed.begin(), live, [](bf16 v) { return (v.bits & 0x7FFF) != 0; }));
     EXPECT_TRUE(std::isnan(static_cast<float>(*live)));
@@ -397,4 +406,4 @@ TEST_F(AmxTest, PackedPaddingIsZero) {
 }
 
 }  // namespace
-}  // namespace heed::amx
+}  // namespace heed::panels

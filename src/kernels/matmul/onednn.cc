@@ -1,4 +1,4 @@
-#include "kernels/onednn.h"
+#include "kernels/matmul/onednn.h"
 
 #include <algorithm>
 #include <array>
@@ -44,7 +44,9 @@ struct Session {
     const Isa isa = allowed_isa();
     if (isa < Isa::avx512) {
       dnnl::set_max_cpu_isa(isa == Isa::avx2 ? dnnl::cpu_isa::avx2 : dnnl::cpu_isa::sse41);
-    } else if (isa == Isa::avx512 || amx_hidden_from_cpuid()) {
+    } else if (isa == Isa::avx512) {
+      dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_vnni);
+    } else if (isa == Isa::bf16 || amx_hidden_from_cpuid()) {
       dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx512_core_bf16);
     }
     engine = dnnl::engine(dnnl::engine::kind::cpu, 0);
@@ -194,7 +196,7 @@ memory& ready(Operand& operand, const void* data, Scratch& scratch) {
 
 }  // namespace
 
-bool has_bf16() { return max_isa() >= Isa::avx512; }
+bool has_bf16() { return max_isa() >= Isa::bf16; }
 
 bool inside() { return calls_inside > 0; }
 

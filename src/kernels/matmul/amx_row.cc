@@ -6,7 +6,8 @@
 #include <cstddef>
 
 #include "base/parallel.h"
-#include "kernels/amx_row-inl.h"
+#include "kernels/matmul/amx_row-inl.h"
+#include "kernels/matmul/amx_tile-inl.h"
 
 namespace heed::amx {
 namespace {
@@ -78,8 +79,8 @@ HEED_AMX_TARGET void multiply_panels(const Gemm& args, const float* x, int64_t b
 
 }  // namespace
 
-void row_gemm(const Gemm& args) {
-  static thread_local Scratch scratch;
+void row_gemm(const panels::Gemm& args) {
+  static thread_local HugeScratch scratch;
   const int64_t padded = ceil_div(args.K, kStep) * kStep;
   auto* x = static_cast<float*>(scratch.get(static_cast<size_t>(padded) * sizeof(float)));
   for (int64_t i = 0; i < padded; ++i) {

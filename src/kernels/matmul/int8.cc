@@ -1,7 +1,7 @@
-#include "kernels/int8.h"
+#include "kernels/matmul/int8.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/int8.cc"
+#define HWY_TARGET_INCLUDE "kernels/matmul/int8.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
 #include <hwy/highway.h>
@@ -13,7 +13,7 @@
 
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "kernels/int8-inl.h"
+#include "kernels/matmul/int8-inl.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -6,10 +6,10 @@
 // tiles in a chain would wait for each other, and a stored tile cannot be forwarded to loads.
 #include <cpuid.h>
 
-#include "kernels/amx.h"
 #include "kernels/cpu.h"
-#include "kernels/int8-inl.h"
-#include "kernels/int8_vnni-inl.h"
+#include "kernels/matmul/amx.h"
+#include "kernels/matmul/int8-inl.h"
+#include "kernels/matmul/int8_vnni-inl.h"
 
 #define HEED_AMX_INT8_TARGET \
   __attribute__((target("amx-tile,amx-int8,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,fma")))

@@ -1,14 +1,11 @@
 // Internal to the AMX kernels: the product of a single row.
 #pragma once
 
-#include "kernels/amx.h"
-#include "kernels/amx_epilogue-inl.h"
-#include "kernels/amx_pack-inl.h"
-#include "kernels/amx_tile-inl.h"
+#include "kernels/matmul/panels.h"
 
 namespace heed::amx {
 
 // gemm() with M = 1 and a packed B, with the same bits.
-void row_gemm(const Gemm& args);
+void row_gemm(const panels::Gemm& args);
 
 }  // namespace heed::amx

@@ -1,10 +1,10 @@
 // Matrix products, the one door to oneDNN: C (+)= activation(A * B + bias), row-major, f32 or bf16
 // operands with f32 accumulation.
 //
-// bf16 products run on our own AMX kernels where the CPU has them, else on oneDNN; a single row
-// times a transposed matrix (decoding) runs on our own matrix-vector kernel, which is bound by
-// memory. Operands that are not laid out well are packed into scratch memory first; weights that
-// will not change can be frozen, and are then packed once.
+// bf16 products run on our own kernels (panels.h), f32 products on oneDNN; f32 rows times a
+// transposed matrix run on our own kernel (gemv.h) if there is one row or if rows must not depend
+// on each other. Operands that are not laid out well are packed into scratch memory first; weights
+// that do not change are packed once (frozen.h).
 //
 // Results depend on the shapes and, through oneDNN, possibly on the number of threads; the same
 // call on the same threads gives the same bits. Thread safe.
@@ -38,12 +38,6 @@ struct Matmul {
   void* pre_activation = nullptr;  // optional copy of A * B + bias, laid out as C
 };
 void matmul(Matmul args);
-
-// Marks [data, data + bytes) as constant until thawed: operands B in it are packed once and kept.
-// With `by_rows`, f32 products with them give each row the same bits whatever the other rows are
-// (kernels/gemv.h); somewhat slower for many rows. bf16 products on AMX always do.
-void freeze_weights(const void* data, size_t bytes, bool by_rows = false);
-void thaw_weights(const void* data);
 
 // While set, products are noted here: for measuring. Null stops it.
 void log_products(std::vector<Matmul>* log);

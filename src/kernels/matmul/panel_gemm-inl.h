@@ -1,12 +1,15 @@
-// The multi-threaded AMX product; see amx.h for the contract.
+// Internal to the bf16 products: the multi-threaded product, whatever multiplies two panels.
 //
 // C is cut into one region per thread. A thread packs a block of B that fits into L2 and drives
-// panels of A, packed one ahead, past it. Two kinds of vector work ride along with the tile
-// instructions instead of interrupting them (SideWork): packing the next panel of A, and carrying
-// the block of C finished last from its staging buffer to memory.
+// panels of A, packed one ahead, past it. Two kinds of vector work come along with the
+// multiplications (SideWork): packing the next panel of A, and carrying the block of C finished
+// last from its staging buffer to memory. Tile instructions leave the vector units idle, so that
+// there this work is nearly free if it is spread between them.
 //
 // K is split only where panels would outgrow L2; sums wait in f32 meanwhile, which is exact, so the
 // order of summation is that of k alone. Owns per-thread scratch; thread-safe.
+#pragma once
+
 #include <omp.h>
 
 #include <algorithm>
@@ -16,16 +19,27 @@
 #include <utility>
 
 #include "base/parallel.h"
-#include "kernels/amx.h"
-#include "kernels/amx_epilogue-inl.h"
-#include "kernels/amx_pack-inl.h"
-#include "kernels/amx_row-inl.h"
-#include "kernels/amx_tile-inl.h"
+#include "kernels/matmul/huge_scratch.h"
+#include "kernels/matmul/panel_epilogue-inl.h"
+#include "kernels/matmul/panels-inl.h"
+#include "kernels/matmul/panels.h"
 
-namespace heed::amx {
-namespace {
+namespace heed::panels {
 
-constexpr int64_t kBlockElements = kPanel * kPanel;
+// A chunk is a run of steps between two portions of side work.
+inline constexpr int64_t kChunk = 4;
+
+// The product of two packed panels: to[32][32] = from[32][32] + A * B, of which `rows` rows count.
+struct PanelProduct {
+  const bf16* a;
+  const bf16* b;
+  int64_t steps;
+  int64_t rows;
+  const float* from;  // null: zeros
+  float* to;
+};
+
+inline constexpr int64_t kBlockElements = kPanel * kPanel;
 
 // A finished block of sums on its way to C.
 struct PendingBlock {
@@ -51,6 +65,17 @@ class PanelPacker {
   }
 
   int64_t quarters() const { return quarters_; }
+
+  // Asks for the memory that quarter `index` will be packed from.
+  HEED_AMX_INLINE void prefetch(int64_t index) const {
+    const int64_t quarter = index % kQuarters;
+    const int64_t k = k_ + index / kQuarters * kStep;
+    const bf16* corner = gemm_.a_transposed ? gemm_.a + (k + 8 * quarter) * gemm_.lda + row_
+                                            : gemm_.a + (row_ + 8 * quarter) * gemm_.lda + k;
+    for (int64_t line = 0; line < kStep / kQuarters; ++line) {
+      _mm_prefetch(corner + line * gemm_.lda, _MM_HINT_T1);
+    }
+  }
 
   // Packs quarter `index`; quarters have to come in order.
   HEED_AMX_INLINE void pack(int64_t index) const {
@@ -150,46 +175,59 @@ struct Blocking {
   int64_t k;        // values of k packed at once
   int64_t columns;  // columns of the block of B kept in L2
   int64_t rows;     // rows whose partial sums are kept while K is walked in blocks
+  bool a_first;     // these rows of A are packed at once, not panel by panel
 };
 
-// Measured on Sapphire Rapids (48 KiB L1, 2 MiB L2). Deeper blocks of K would make the blocks of B
-// so narrow that A, read anew for each of them from beyond L2, costs more than the partial sums do.
-constexpr int64_t kMaxDepth = 768;
-constexpr int64_t kBlockOfBBytes = 1 << 20;
 // Bounds scratch memory only: partial sums are read and written in order, which L3 is fast enough
 // for, while smaller blocks of rows would pack B more often.
-constexpr int64_t kPartialBytes = 1 << 24;
+inline constexpr int64_t kPartialBytes = 1 << 24;
+
+// Rows of A that are packed at once by kernels that pack them first: they come from L3.
+inline constexpr int64_t kRowsOfABytes = 1 << 22;
+inline constexpr int64_t kMostDepthOfRows = 4096;
 
 // Equal pieces of at most `limit`, rounded up to whole panels.
-int64_t even_piece(int64_t length, int64_t limit) {
+inline int64_t even_piece(int64_t length, int64_t limit) {
   const int64_t pieces = ceil_div(length, std::max(limit, kPanel));
   return ceil_div(ceil_div(length, std::max<int64_t>(pieces, 1)), kPanel) * kPanel;
 }
 
+template <typename Kernel>
 Blocking choose_blocking(int64_t rows, int64_t columns, int64_t K) {
   Blocking blocking;
-  blocking.k = std::max(even_piece(K, kMaxDepth), kStep);
-  blocking.columns = even_piece(columns, kBlockOfBBytes / (2 * blocking.k));
-  blocking.rows = blocking.k >= K ? ceil_div(rows, kPanel) * kPanel
-                                  : even_piece(rows, kPartialBytes / (4 * blocking.columns));
+  blocking.k = std::max(even_piece(K, Kernel::kMaxDepth), kStep);
+  blocking.columns = even_piece(columns, Kernel::kBlockOfBBytes / (2 * blocking.k));
+  blocking.rows = ceil_div(rows, kPanel) * kPanel;
+  if (blocking.k < K) {
+    blocking.rows = even_piece(rows, kPartialBytes / (4 * blocking.columns));
+  }
+  blocking.a_first = Kernel::kPacksAFirst && K <= kMostDepthOfRows;
+  if (blocking.a_first) {
+    blocking.rows = std::min(blocking.rows, even_piece(rows, kRowsOfABytes / (2 * K + 1)));
+  }
   return blocking;
 }
 
-// One thread's work.
+// One thread's work. Its functions are compiled for the largest instruction set; only TileKernel
+// has instructions that no other CPU knows.
+template <typename Kernel>
 class RegionProduct {
  public:
   RegionProduct(const Gemm& gemm, const Region& region)
       : gemm_(gemm),
         region_(region),
-        blocking_(choose_blocking(region.row_end - region.row_begin,
-                                  region.column_end - region.column_begin, gemm.K)),
+        blocking_(choose_blocking<Kernel>(region.row_end - region.row_begin,
+                                          region.column_end - region.column_begin, gemm.K)),
         side_(gemm) {}
 
   HEED_AMX_TARGET void run() {
     allocate();
-    const TileScope tiles;
+    [[maybe_unused]] const typename Kernel::Scope scope;
     for (int64_t row = region_.row_begin; row < region_.row_end; row += blocking_.rows) {
       const int64_t row_end = std::min(row + blocking_.rows, region_.row_end);
+      if (blocking_.a_first) {
+        pack_rows_of_a(row, row_end);
+      }
       for (int64_t column = region_.column_begin; column < region_.column_end;
            column += blocking_.columns) {
         const int64_t column_end = std::min(column + blocking_.columns, region_.column_end);
@@ -204,11 +242,13 @@ class RegionProduct {
 
  private:
   void allocate() {
-    static thread_local Scratch scratch;
+    static thread_local HugeScratch scratch;
     const auto bytes_of = [](int64_t elements, size_t size) {
       return static_cast<size_t>(elements) * size;
     };
-    const size_t panel = bytes_of(blocking_.k * kPanel, sizeof(bf16));
+    const int64_t panel_rows = blocking_.a_first ? blocking_.rows / 2 : kPanel;  // of two
+    const int64_t depth = blocking_.a_first ? ceil_div(gemm_.K, kStep) * kStep : blocking_.k;
+    const size_t panel = bytes_of(depth * panel_rows, sizeof(bf16));
     const size_t staging = bytes_of(2 * kBlockElements, sizeof(float));
     const size_t b_block =
         bytes_of(gemm_.b_packed != nullptr ? 0 : blocking_.k * blocking_.columns, sizeof(bf16));
@@ -245,49 +285,81 @@ class RegionProduct {
     }
   }
 
+  // All of some rows, each for the whole of K.
+  HEED_AMX_TARGET void pack_rows_of_a(int64_t row, int64_t row_end) {
+    constexpr int64_t kAhead = 2 * kQuarters;
+    const int64_t steps = ceil_div(gemm_.K, kStep);
+    bf16* out = a_panels_[0];
+    for (; row < row_end; row += kPanel, out += steps * kStepElements) {
+      side_.packer.begin(row, 0, steps, out);
+      for (int64_t quarter = 0; quarter < side_.packer.quarters(); ++quarter) {
+        side_.packer.prefetch(quarter + kAhead);
+        side_.packer.pack(quarter);
+      }
+    }
+    side_.packer.begin(row, 0, 0, out);
+  }
+
   HEED_AMX_TARGET void multiply_block(const Region& block, int64_t k) {
     const int64_t steps = ceil_div(std::min(blocking_.k, gemm_.K - k), kStep);
     prepare_b(block.column_begin, block.column_end, k, steps);
-    side_.packer.begin(block.row_begin, k, steps, a_panels_[0]);
-    side_.pack_quarters(0, side_.packer.quarters());
     float* partial = partial_;
-    for (int64_t row = block.row_begin; row < block.row_end; row += kPanel) {
-      const bool more = row + kPanel < block.row_end;
-      side_.packer.begin(row + kPanel, k, more ? steps : 0, a_panels_[1]);
-      multiply_row_panel(row, block, k, steps, partial);
-      partial += kPanel * blocking_.columns;
-      std::swap(a_panels_[0], a_panels_[1]);
+    if (blocking_.a_first) {
+      const int64_t panel = ceil_div(gemm_.K, kStep) * kStepElements;
+      const bf16* a = a_panels_[0] + k / kStep * kStepElements;
+      for (int64_t row = block.row_begin; row < block.row_end; row += kPanel, a += panel) {
+        multiply_row_panel({a, row, k, steps}, block, partial);
+        partial += kPanel * blocking_.columns;
+      }
+    } else {
+      side_.packer.begin(block.row_begin, k, steps, a_panels_[0]);
+      side_.pack_quarters(0, side_.packer.quarters());
+      for (int64_t row = block.row_begin; row < block.row_end; row += kPanel) {
+        const bool more = row + kPanel < block.row_end;
+        side_.packer.begin(row + kPanel, k, more ? steps : 0, a_panels_[1]);
+        multiply_row_panel({a_panels_[0], row, k, steps}, block, partial);
+        partial += kPanel * blocking_.columns;
+        std::swap(a_panels_[0], a_panels_[1]);
+      }
     }
     side_.finish_rows(0, kPanel);
     side_.block.rows = 0;
   }
 
-  HEED_AMX_TARGET void multiply_row_panel(int64_t row, const Region& block, int64_t k,
-                                          int64_t steps, float* partial) {
+  // A packed panel of A: rows from `row` on, steps from k on.
+  struct RowPanel {
+    const bf16* a;
+    int64_t row, k, steps;
+  };
+  HEED_AMX_TARGET void multiply_row_panel(const RowPanel& panel, const Region& block,
+                                          float* partial) {
+    const auto [a, row, k, steps] = panel;
     const int64_t panels = ceil_div(block.column_end - block.column_begin, kPanel);
-    const PanelA a = packed_panel(a_panels_[0]);
+    const int64_t rows = std::min(kPanel, gemm_.M - row);
     const bf16* b = b_panels_;
     for (int64_t i = 0; i < panels; ++i, b += b_panel_elements_, partial += kBlockElements) {
-      if (k == 0) {
-        zero_sums();
-      } else {
-        load_sums(partial, kPanel);
+      const bool last = k + blocking_.k >= gemm_.K;
+      float* sums = partial;
+      if (last) {
+        sums = staging_ + next_staging_ * kBlockElements;
+        next_staging_ ^= 1;
       }
       side_.begin(i, panels, std::max<int64_t>(1, ceil_div(steps, kChunk)));
-      multiply_panels(a, b, steps, side_);
-      if (k + blocking_.k < gemm_.K) {
-        store_sums(partial, kPanel);
+      Kernel::multiply({.a = a,
+                        .b = b,
+                        .steps = steps,
+                        .rows = rows,
+                        .from = k == 0 ? nullptr : partial,
+                        .to = sums},
+                       side_);
+      if (!last) {
         continue;
       }
       if (steps == 0) {
         side_.chunk(0);  // no multiplication took the pending block along
       }
-      float* sums = staging_ + next_staging_ * kBlockElements;
-      next_staging_ ^= 1;
-      store_sums(sums, kPanel);
       const int64_t column = block.column_begin + i * kPanel;
-      side_.block = {sums, row, column, std::min(kPanel, gemm_.M - row),
-                     std::min(kPanel, gemm_.N - column)};
+      side_.block = {sums, row, column, rows, std::min(kPanel, gemm_.N - column)};
     }
   }
 
@@ -310,9 +382,9 @@ struct Grid {
   int64_t columns;
 };
 
-// The grid with the least work for the busiest thread: tile multiplications (64 cycles per block
-// and step), plus packing in cycles per panel and step, which is repeated by all threads of a row
-// or column of the grid.
+// The grid with the least work for the busiest thread: multiplications, plus packing in cycles per
+// panel and step, which is repeated by all threads of a row or column of the grid.
+template <typename Kernel>
 Grid choose_grid(const Gemm& gemm, int64_t threads) {
   const double cycles_a = gemm.a_transposed ? 40.0 : 16.0;
   const double cycles_b = gemm.b_packed != nullptr ? 0.0 : gemm.b_transposed ? 80.0 : 40.0;
@@ -323,8 +395,8 @@ Grid choose_grid(const Gemm& gemm, int64_t threads) {
     const auto row_panels = static_cast<double>(ceil_div(ceil_div(gemm.M, kPanel), grid.rows));
     const auto column_panels =
         static_cast<double>(ceil_div(ceil_div(gemm.N, kPanel), grid.columns));
-    const double cycles =
-        row_panels * column_panels * 64.0 + row_panels * cycles_a + column_panels * cycles_b;
+    const double cycles = row_panels * column_panels * Kernel::kCyclesPerBlock +
+                          row_panels * cycles_a + column_panels * cycles_b;
     if (cycles < best_cycles) {
       best_cycles = cycles;
       best = grid;
@@ -334,45 +406,41 @@ Grid choose_grid(const Gemm& gemm, int64_t threads) {
 }
 
 // Piece `index` of `pieces` of [0, length), in whole panels.
-void cut(int64_t length, int64_t index, int64_t pieces, int64_t& begin, int64_t& end) {
+inline void cut(int64_t length, int64_t index, int64_t pieces, int64_t& begin, int64_t& end) {
   const int64_t panels = ceil_div(length, kPanel);
   begin = std::min(panels * index / pieces * kPanel, length);
   end = std::min(panels * (index + 1) / pieces * kPanel, length);
 }
 
+template <typename Kernel>
 void run_cell(const Gemm& args, const Grid& grid, int64_t cell) {
   Region region;
   cut(args.M, cell % grid.rows, grid.rows, region.row_begin, region.row_end);
   cut(args.N, cell / grid.rows, grid.columns, region.column_begin, region.column_end);
   if (region.row_begin < region.row_end && region.column_begin < region.column_end) {
-    RegionProduct(args, region).run();
+    RegionProduct<Kernel>(args, region).run();
   }
 }
 
-}  // namespace
-
-void gemm(const Gemm& args) {
+// gemm() on the threads that it is worth.
+template <typename Kernel>
+void run_gemm(const Gemm& args) {
   assert(is_fused(args.activation));
-  if (args.M == 1 && args.b_packed != nullptr) {
-    row_gemm(args);
-    return;
-  }
   // A thread is worth starting for about 20 microseconds of work.
-  constexpr double kFlopsPerThread = 4e7;
   const double flops =
       2.0 * static_cast<double>(args.M) * static_cast<double>(args.N) * static_cast<double>(args.K);
   const int64_t threads =
-      std::clamp<int64_t>(static_cast<int64_t>(flops / kFlopsPerThread), 1, num_threads());
-  const Grid grid = choose_grid(args, threads);
+      std::clamp<int64_t>(static_cast<int64_t>(flops / Kernel::kFlopsPerThread), 1, num_threads());
+  const Grid grid = choose_grid<Kernel>(args, threads);
   const int64_t cells = grid.rows * grid.columns;
   if (cells == 1) {
-    run_cell(args, grid, 0);
+    run_cell<Kernel>(args, grid, 0);
     return;
   }
 #pragma omp parallel for num_threads(static_cast <int>(cells)) schedule(static, 1)
   for (int64_t cell = 0; cell < cells; ++cell) {
-    run_cell(args, grid, cell);
+    run_cell<Kernel>(args, grid, cell);
   }
 }
 
-}  // namespace heed::amx
+}  // namespace heed::panels

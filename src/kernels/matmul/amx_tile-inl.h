@@ -1,21 +1,18 @@
-// Internal to the AMX kernels: the inner loop on tiles, and scratch memory.
+// Internal to the AMX kernels: the inner loop on tiles.
 //
 // Tiles 0-3 hold the sums of a 32 x 32 block of C (0 1 / 2 3), 4 and 5 its 32 rows of A, 6 and 7
 // its 32 columns of B: four loads feed four multiplications. All functions need a live TileScope.
-// Thread safety: tiles and scratch belong to the calling thread.
+// Thread safety: tiles belong to the calling thread.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <new>
 
-#include "kernels/amx_pack-inl.h"
+#include "kernels/matmul/panel_gemm-inl.h"
 #include "tensor/dtype.h"
 
 namespace heed::amx {
+
+using namespace panels;  // NOLINT: the layouts that tiles are made for
 
 // 32 rows of A, packed or in place.
 struct PanelA {
@@ -58,9 +55,6 @@ HEED_AMX_INLINE void multiply_step(const bf16* a_top, const bf16* a_bottom, int6
   _tile_dpbf16ps(2, 5, 6);
   _tile_dpbf16ps(3, 5, 7);
 }
-
-// A chunk is a run of steps between two portions of side work.
-inline constexpr int64_t kChunk = 4;
 
 // Chunks of A that stay in L1 while panels of B stream past: 16 KiB of 48 are left to everything
 // else. The rest of a longer panel streams from L2 too, as it would not survive in L1 anyway.
@@ -112,33 +106,5 @@ HEED_AMX_INLINE void store_sums(float* block, int64_t ld) {
   _tile_stored(2, block + 16 * ld, row_bytes);
   _tile_stored(3, block + 16 * ld + 16, row_bytes);
 }
-
-// Memory that only grows, on 2 MiB pages where the kernel grants them: packed operands are walked
-// too fast for 4 KiB pages. The contents do not survive growth.
-class Scratch {
- public:
-  void* get(size_t bytes) {
-    if (bytes > size_) {
-      const size_t rounded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-      memory_.reset();
-      size_ = 0;
-      memory_.reset(std::aligned_alloc(kAlignment, rounded));
-      if (memory_ == nullptr) {
-        throw std::bad_alloc();
-      }
-      madvise(memory_.get(), rounded, MADV_HUGEPAGE);  // a hint: failure costs speed only
-      size_ = rounded;
-    }
-    return memory_.get();
-  }
-
- private:
-  static constexpr size_t kAlignment = size_t{2} << 20;
-  struct Free {
-    void operator()(void* p) const { std::free(p); }
-  };
-  std::unique_ptr<void, Free> memory_;
-  size_t size_ = 0;
-};
 
 }  // namespace heed::amx
