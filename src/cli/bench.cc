@@ -20,6 +20,7 @@
 #include "cli/bench_case.h"
 #include "cli/bench_images.h"
 #include "cli/bench_layers.h"
+#include "cli/bench_memory.h"
 #include "cli/bench_music.h"
 #include "cli/bench_relative.h"
 #include "cli/command.h"
@@ -48,6 +49,7 @@ struct Measurement {
   double peak_mib = 0.0;     // of the process
   double tensors_mib = 0.0;  // of live tensors, at most
   double gflops = 0.0;       // achieved
+  double gigabytes = 0.0;    // of weights read a second, where that is the limit
   double floor_seconds = 0.0;
 };
 
@@ -91,7 +93,8 @@ Measurement measure(const BenchCase& bench_case, DType dtype, const Options& opt
     workload.run();
     result.seconds = std::min(result.seconds, now() - start);
   }
-  double flops = workload.attention_flops;
+  products.insert(products.end(), workload.attention.begin(), workload.attention.end());
+  double flops = 0.0;
   for (const kernels::Matmul& p : products) {
     flops += 2.0 * static_cast<double>(p.m * p.n) * static_cast<double>(p.k * p.batch);
   }
@@ -99,6 +102,7 @@ Measurement measure(const BenchCase& bench_case, DType dtype, const Options& opt
   result.peak_mib = peak_mib();
   result.tensors_mib = static_cast<double>(Arena::global().peak_bytes()) / (1 << 20);
   result.gflops = flops / result.seconds / 1e9;
+  result.gigabytes = workload.weight_bytes * result.tokens_per_second / 1e9;
   if (options.floor) {
     result.floor_seconds = floor_seconds(products, options.repetitions);
   }
@@ -111,6 +115,9 @@ nlohmann::json to_json(const Measurement& m) {
                       {"seconds", m.seconds},     {"tokens_per_second", m.tokens_per_second},
                       {"peak_mib", m.peak_mib},   {"tensors_mib", m.tensors_mib},
                       {"gflops", m.gflops}};
+  if (m.gigabytes > 0.0) {
+    json["gigabytes_per_second"] = m.gigabytes;
+  }
   if (m.floor_seconds > 0.0) {
     json["floor_seconds"] = m.floor_seconds;
     json["floor_ratio"] = m.floor_seconds / m.seconds;
@@ -123,8 +130,9 @@ void print(const Measurement& m, bool json) {
     fmt::print("{}\n", to_json(m).dump());
   } else {
     fmt::print(
-        "{:<12} {:<5} {:>10.1f} {:>10.0f} {:>10.0f} {:>9.0f} {:>10} {:>8}\n", m.name,
+        "{:<12} {:<5} {:>10.1f} {:>10.0f} {:>10.0f} {:>9.0f} {:>7} {:>10} {:>8}\n", m.name,
         name_of(m.dtype), m.tokens_per_second, m.peak_mib, m.tensors_mib, m.gflops,
+        m.gigabytes > 0 ? fmt::format("{:.1f}", m.gigabytes) : "-",
         m.floor_seconds > 0 ? fmt::format("{:.1f} ms", m.floor_seconds * 1e3) : "-",
         m.floor_seconds > 0 ? fmt::format("{:.0f} %", 100 * m.floor_seconds / m.seconds) : "-");
   }
@@ -132,7 +140,8 @@ void print(const Measurement& m, bool json) {
 }
 
 // Cases that print tables of their own.
-constexpr std::array<const char*, 4> kAlone{"layers", "relative", "images", "music-decode"};
+constexpr std::array<const char*, 5> kAlone{"layers", "relative", "images", "music-decode",
+                                            "memory"};
 
 const BenchCase& find_case(const std::string& name) {
   std::vector<std::string> names;
@@ -178,6 +187,8 @@ void run_alone(const std::string& name, const Options& options) {
     bench_layers(layers, options.json);
   } else if (name == "relative") {
     bench_relative({.repetitions = options.repetitions}, options.json);
+  } else if (name == "memory") {
+    bench_memory({.repetitions = options.repetitions}, options.json);
   } else if (name == "images") {
     bench_images({.svg = options.layers.svg, .dtype = dtype, .repetitions = options.repetitions},
                  options.json);
@@ -216,8 +227,8 @@ void run(const Options& options) {
   if (!options.json) {
     fmt::print("{} threads, {}; floor: oneDNN on the same matrix products\n", num_threads(),
                name_of(max_isa()));
-    fmt::print("{:<12} {:<5} {:>10} {:>10} {:>10} {:>9} {:>10} {:>8}\n", "case", "dtype",
-               "tokens/s", "peak MiB", "tensors", "GFLOP/s", "floor", "of floor");
+    fmt::print("{:<12} {:<5} {:>10} {:>10} {:>10} {:>9} {:>7} {:>10} {:>8}\n", "case", "dtype",
+               "tokens/s", "peak MiB", "tensors", "GFLOP/s", "GB/s", "floor", "of floor");
   }
   for (const std::string& name : cases) {
     for (const std::string& dtype : options.dtypes) {
@@ -244,6 +255,7 @@ void add_bench(CLI::App& app) {
   list += "  images       full and local attention over images of 16 x 16, 32 x 32 and 64 x 64\n";
   list +=
       "  music-decode generating music with a cache and without: speed, time of a minute, memory\n";
+  list += "  memory       bytes that this machine reads a second, the limit of decoding\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
   bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench

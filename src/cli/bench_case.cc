@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "decode/translate.h"
+#include "kernels/matmul/int8.h"
 #include "models/gpt.h"
 #include "models/transformer.h"
 #include "ops/cross_entropy.h"
@@ -73,7 +74,6 @@ Workload mt_train(DType dtype) {
   };
   return {.run = [training, loss] { training->step(loss); },
           .tokens = 2 * kPairs * kLength,
-          .attention_flops = 0,
           .state = training};
 }
 
@@ -99,7 +99,6 @@ Workload small_train(DType dtype) {
   };
   return {.run = [training, loss] { training->step(loss); },
           .tokens = kPairs * (kSource + kTarget),
-          .attention_flops = 0,
           .state = training};
 }
 
@@ -120,7 +119,6 @@ Workload mt_decode(DType dtype, int64_t batch, int64_t beam) {
   const DecodeOptions options{.beam = beam, .max_length = kLength, .forced_length = true};
   return {.run = [=] { decode_batch(translating->model, requests, options); },
           .tokens = static_cast<double>(batch * kLength),
-          .attention_flops = 0,
           .state = translating};
 }
 
@@ -134,7 +132,6 @@ Workload gpt_train(DType dtype) {
   const auto loss = [=](const Gpt& model) { return model.loss(tokens, target); };
   return {.run = [training, loss] { training->step(loss); },
           .tokens = kBatch * kLength,
-          .attention_flops = 0,
           .state = training};
 }
 
@@ -162,7 +159,16 @@ Workload gpt_decode(DType dtype) {
       tokens = Tensor::from_ints(std::vector<int32_t>{next}, {1, 1});
     }
   };
-  return {.run = run, .tokens = kNew, .attention_flops = 0, .state = decoding};
+  double bytes = 0.0;
+  for (const ParameterEntry& entry : decoding->store.entries()) {
+    // The token embeddings are the output layer's matrix too; those of positions are looked up.
+    if (entry.shape.rank() == 2 && entry.shape != Shape{GptConfig{}.context, GptConfig{}.width}) {
+      bytes += static_cast<double>(dtype == DType::i8
+                                       ? kernels::Int8Matrix::bytes(entry.shape[0], entry.shape[1])
+                                       : entry.compute.bytes());
+    }
+  }
+  return {.run = run, .tokens = kNew, .weight_bytes = bytes, .state = decoding};
 }
 
 Workload gpt_prefill(DType dtype) {
@@ -174,7 +180,7 @@ Workload gpt_prefill(DType dtype) {
     GptState state;
     decoding->model.step(prompt, state);
   };
-  return {.run = run, .tokens = kPrompt, .attention_flops = 0, .state = decoding};
+  return {.run = run, .tokens = kPrompt, .state = decoding};
 }
 
 // What int8 weights are multiplied with.
@@ -210,7 +216,7 @@ Workload bert_embed(DType dtype) {
     }
     add(stream.x, stream.branch);
   };
-  return {.run = run, .tokens = kSentences * kLength, .attention_flops = 0, .state = encoder};
+  return {.run = run, .tokens = kSentences * kLength, .state = encoder};
 }
 
 struct AttentionLayer {
@@ -228,6 +234,31 @@ struct AttentionLayer {
     store.allocate(dtype, kSeed);
   }
 };
+
+// Two products forward and five back over the visible half; the relative term adds one and three.
+std::vector<kernels::Matmul> attention_products(const AttentionBench& bench, DType dtype) {
+  const int64_t visible = bench.window > 0 ? bench.window : (bench.length + 1) / 2;
+  const auto product = [&](int64_t m, int64_t n, int64_t k, bool ta, bool tb) {
+    return kernels::Matmul{.m = m,
+                           .n = n,
+                           .k = k,
+                           .a = {nullptr, dtype},
+                           .b = {nullptr, dtype},
+                           .c = {nullptr, dtype},
+                           .transpose_a = ta,
+                           .transpose_b = tb,
+                           .batch = bench.heads};
+  };
+  const int64_t d = bench.head_dim();
+  const auto logits = product(bench.length, visible, d, false, true);   // and d_weights, embedded
+  const auto values = product(bench.length, d, visible, false, false);  // and d_query
+  const auto d_keys = product(visible, d, bench.length, true, false);   // and d_values, d_relative
+  std::vector<kernels::Matmul> all{logits, values, logits, logits, values, d_keys, d_keys};
+  if (bench.relative) {
+    all.insert(all.end(), {logits, logits, values, d_keys});
+  }
+  return all;
+}
 
 }  // namespace
 
@@ -250,13 +281,9 @@ Workload attention_workload(const AttentionBench& bench, DType dtype) {
                                    .relative = layer->relative.tensor()};
     layer->tape.backward(attention_qkv(qkv, options).y, dy);
   };
-  // Two products forward and five back over the visible half; the relative term adds one and three.
-  const double visible = bench.window > 0 ? static_cast<double>(bench.window)
-                                          : static_cast<double>(bench.length + 1) / 2;
-  const double product = 2.0 * static_cast<double>(bench.length * bench.width) * visible;
   return {.run = run,
           .tokens = static_cast<double>(bench.length),
-          .attention_flops = product * (bench.relative ? 11 : 7),
+          .attention = attention_products(bench, dtype),
           .state = layer};
 }
 
@@ -287,7 +314,12 @@ const std::vector<BenchCase>& bench_cases() {
        [](DType dtype) {
          return attention_workload({.length = 16384, .projected = false}, dtype);
        }},
-      {"attn-window", "the same with a window of 512",
+      {"attn-head", "the same with one head of 64",
+       [](DType dtype) {
+         return attention_workload({.length = 16384, .width = 64, .heads = 1, .projected = false},
+                                   dtype);
+       }},
+      {"attn-window", "attn-long with a window of 512",
        [](DType dtype) {
          return attention_workload({.length = 16384, .window = 512, .projected = false}, dtype);
        }},

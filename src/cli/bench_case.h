@@ -6,16 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "kernels/matmul/matmul.h"
 #include "tensor/dtype.h"
 
 namespace heed::cli {
 
 // Work that is ready to be run again and again.
 struct Workload {
-  std::function<void()> run;     // one step
-  double tokens = 0.0;           // what one step gets through
-  double attention_flops = 0.0;  // of one step, not counted as matrix products
-  std::shared_ptr<void> state;   // keeps models and data alive
+  std::function<void()> run;  // one step
+  double tokens = 0.0;        // what one step gets through
+  // Products inside attention, which do not go through kernels::matmul().
+  std::vector<kernels::Matmul> attention = {};
+  double weight_bytes = 0.0;    // read for every token, where that is the limit
+  std::shared_ptr<void> state;  // keeps models and data alive
 };
 
 struct BenchCase {

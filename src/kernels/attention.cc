@@ -10,7 +10,7 @@
 
 #include "base/parallel.h"
 #include "kernels/attention_products-inl.h"
-#include "kernels/cpu.h"
+#include "kernels/row_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {
@@ -209,15 +209,47 @@ HWY_INLINE void add_relative_dots(const kernels::Attention& a, const Block& row,
                 });
 }
 
-// A few queries against a long past: dot products with the keys where they lie.
+// s(j) = q . k_j for the columns, four keys at a time.
 template <typename T>
-void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
+HWY_INLINE void key_dots(const T* q, const T* k, int64_t row, size_t d, Range columns, float* s) {
+  const size_t lanes = hn::Lanes(FloatTag());
+  for (int64_t j = columns.begin; j < columns.end; j += kQuad) {
+    const T* keys[kQuad];
+    for (int64_t c = 0; c < kQuad; ++c) {  // the last one again where there are fewer than four
+      keys[c] = k + std::min(j + c, columns.end - 1) * row;
+    }
+    FloatVec sums[kQuad] = {zero(), zero(), zero(), zero()};
+    size_t i = 0;
+    for (; i + lanes <= d; i += lanes) {
+      const FloatVec left = load(q + i);
+      for (int64_t c = 0; c < kQuad; ++c) {
+        sums[c] = hn::MulAdd(left, load(keys[c] + i), sums[c]);
+      }
+    }
+    if (i < d) {
+      const FloatVec left = load_n(q + i, d - i);
+      for (int64_t c = 0; c < kQuad; ++c) {
+        sums[c] = hn::MulAdd(left, load_n(keys[c] + i, d - i), sums[c]);
+      }
+    }
+    HWY_ALIGN float dots[kQuad];
+    hn::StoreU(sums_of_four(sums), QuadTag(), dots);
+    std::copy_n(dots, std::min(kQuad, columns.end - j), s + j);
+  }
+}
+
+// The keys [chunk * kPastChunk, ...) of a few queries against a long past, where they lie: for each
+// query maximum, sum and weighted values of the running softmax, head_dim + 2 floats.
+template <typename T>
+void few_queries_chunk(const kernels::Attention& a, int64_t b, int64_t head, int64_t chunk,
+                       float* parts) {
   thread_local Scratch scratch;
   const HeadData<T> data = head_data<T>(a, nullptr, b, head);
-  const size_t d = static_cast<size_t>(a.head_dim);
-  float* s = scratch.get<float>(static_cast<size_t>(a.keys) + d);
-  float* y = s + a.keys;
-  for (int64_t i = 0; i < a.queries; ++i) {
+  const auto d = static_cast<size_t>(a.head_dim);
+  const Range keys{chunk * kernels::kPastChunk,
+                   std::min(a.keys, (chunk + 1) * kernels::kPastChunk)};
+  float* s = scratch.get<float>(static_cast<size_t>(keys.end - keys.begin)) - keys.begin;
+  for (int64_t i = 0; i < a.queries; ++i, parts += a.head_dim + 2) {
     const Block row{.b = b,
                     .head = head,
                     .query = i,
@@ -227,58 +259,106 @@ void few_queries(const kernels::Attention& a, int64_t b, int64_t head) {
                     .begin = 0,
                     .end = a.keys,
                     .ld = a.keys};
-    const Range columns = row_columns(a, row, 0);
+    const Range seen = row_columns(a, row, 0);
+    const Range columns{std::max(seen.begin, keys.begin), std::min(seen.end, keys.end)};
     const T* q = data.q + i * data.q_row;
-    for (int64_t j = columns.begin; j < columns.end; ++j) {
-      s[j] = reduce(
-          d, [](FloatVec x, FloatVec k) { return hn::Mul(x, k); }, q, data.k + j * data.k_row);
+    float& top = parts[a.head_dim];
+    float& total = parts[a.head_dim + 1];
+    top = -kInfinity;
+    total = 0.0F;
+    if (columns.empty()) {
+      continue;
     }
+    key_dots(q, data.k, data.k_row, d, columns, s);
     if (a.relative != nullptr) {
       add_relative_dots(a, row, columns, q, data.relative, s);
     }
     finish_logits(a, row, 0, columns, s);
-    const float top = columns.empty() ? -kInfinity : row_max(s, columns);
-    const bool sees = top != -kInfinity;
-    const float total = sees ? exponentials(s, columns, top, nullptr, a.keys, s) : 0.0F;
-    std::fill_n(y, d, 0.0F);
-    for (int64_t j = columns.begin; sees && j < columns.end; ++j) {
-      const FloatVec weight = set(s[j] / total);
-      map(
-          d, y, [&](FloatVec v, FloatVec old) { return hn::MulAdd(weight, v, old); },
-          data.v + j * data.v_row, y);
+    top = row_max(s, columns);
+    if (top == -kInfinity) {
+      continue;
     }
-    T* out = a.y.at<T>(b, head, a.head_dim) + i * a.y.row;
+    // exponentials() also clears what lies around the columns, here nothing.
+    float* first = s + columns.begin;
+    const int64_t count = columns.end - columns.begin;
+    total = exponentials(first, {0, count}, top, nullptr, count, first);
+    sum_rows<T, float>(
+        count,
+        [&](int64_t j) {
+          return WeightedRow<T>{data.v + (columns.begin + j) * data.v_row, first[j]};
+        },
+        d, parts, false);
+  }
+}
+
+// Puts the chunks of a head's queries together, in their order; they lie `stride` floats apart.
+template <typename T>
+void join_chunks(const kernels::Attention& a, int64_t b, int64_t head, int64_t chunks,
+                 const float* parts, int64_t stride) {
+  thread_local Scratch scratch;
+  const auto d = static_cast<size_t>(a.head_dim);
+  float* y = scratch.get<float>(d);
+  for (int64_t i = 0; i < a.queries; ++i, parts += a.head_dim + 2) {
+    RunningSoftmax state;
+    std::fill_n(y, d, 0.0F);
+    for (int64_t c = 0; c < chunks; ++c) {
+      const float* part = parts + c * stride;
+      const float top = part[a.head_dim];
+      if (top == -kInfinity) {
+        continue;
+      }
+      const float max_now = std::max(state.max, top);
+      const float correction = std::exp(state.max - max_now);
+      const float weight = std::exp(top - max_now);
+      map(
+          d, y,
+          [&](FloatVec old, FloatVec v) {
+            return hn::MulAdd(set(weight), v, hn::Mul(set(correction), old));
+          },
+          y, part);
+      state.sum = state.sum * correction + part[a.head_dim + 1] * weight;
+      state.max = max_now;
+    }
+    const FloatVec inverse = set(state.sum > 0.0F ? 1.0F / state.sum : 0.0F);
     map(
-        d, out, [](FloatVec v) { return v; }, y);
+        d, a.y.at<T>(b, head, a.head_dim) + i * a.y.row,
+        [&](FloatVec v) { return hn::Mul(v, inverse); }, y);
   }
 }
 
+// Every `parts`-th block of a head's queries, from `part` on.
 template <typename T, typename Products>
-void forward_head(const kernels::Attention& a, int64_t b, int64_t head) {
-  Products products(a, head_data<T>(a, nullptr, b, head));
+void forward_part(const kernels::Attention& a, const kernels::AttentionPart& at) {
+  Products products(a, head_data<T>(a, nullptr, at.b, at.head));
   const Workspace work(a.head_dim);
-  for (int64_t query = 0; query < a.queries; query += kQueryBlock) {
-    forward_queries<T>(a, b, head, query, products, work);
+  for (int64_t query = at.part * kQueryBlock; query < a.queries; query += at.parts * kQueryBlock) {
+    forward_queries<T>(a, at.b, at.head, query, products, work);
   }
 }
 
-void attention_head(const kernels::Attention& a, int64_t b, int64_t head) {
-  constexpr int64_t kFewQueries = 4;
-  const bool few = a.queries <= kFewQueries && !a.whole_sequence && a.lse == nullptr &&
-                   a.weights == nullptr && !a.dropout.active();
+void attention_part(const kernels::Attention& a, const kernels::AttentionPart& at) {
   with_type(a.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
-    if (few) {
-      few_queries<T>(a, b, head);
-    } else if constexpr (std::is_same_v<T, bf16>) {
+    if constexpr (std::is_same_v<T, bf16>) {
       if (panels::native()) {
-        forward_head<bf16, PanelProducts>(a, b, head);
-      } else {
-        forward_head<bf16, FloatProducts<bf16>>(a, b, head);
+        forward_part<bf16, PanelProducts>(a, at);
+        return;
       }
-    } else {
-      forward_head<T, FloatProducts<T>>(a, b, head);
     }
+    forward_part<T, FloatProducts<T>>(a, at);
+  });
+}
+
+void attention_past(const kernels::Attention& a, const kernels::AttentionPart& at, float* parts) {
+  with_type(a.dtype, [&](auto* type) {
+    few_queries_chunk<std::remove_pointer_t<decltype(type)>>(a, at.b, at.head, at.part, parts);
+  });
+}
+
+void attention_join(const kernels::Attention& a, const kernels::AttentionPart& at,
+                    const float* parts, int64_t stride) {
+  with_type(a.dtype, [&](auto* type) {
+    join_chunks<std::remove_pointer_t<decltype(type)>>(a, at.b, at.head, at.parts, parts, stride);
   });
 }
 
@@ -288,13 +368,66 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace heed {
-HWY_EXPORT(attention_head);
+HWY_EXPORT(attention_part);
+HWY_EXPORT(attention_past);
+HWY_EXPORT(attention_join);
 
 namespace kernels {
+namespace {
+
+// A few queries against a past: each head's past in chunks of fixed length, so that a row's bits
+// depend neither on the others nor on the threads; long pasts use all threads.
+void few_queries(const Attention& a) {
+  thread_local Scratch scratch;
+  const int64_t chunks = std::max<int64_t>(1, (a.keys + kPastChunk - 1) / kPastChunk);
+  const int64_t stride = a.queries * (a.head_dim + 2);
+  float* parts = scratch.get<float>(static_cast<size_t>(a.batch * a.heads * chunks * stride));
+  const auto chunk = [&](int64_t row, int64_t c) {
+    HWY_DYNAMIC_DISPATCH(attention_past)
+    (a, {row / a.heads, row % a.heads, c, chunks}, parts + (row * chunks + c) * stride);
+  };
+  const auto join = [&](int64_t row) {
+    HWY_DYNAMIC_DISPATCH(attention_join)
+    (a, {row / a.heads, row % a.heads, 0, chunks}, parts + row * chunks * stride, stride);
+  };
+  if (chunks > 1 && a.batch * a.heads < 2 * num_threads()) {
+    parallel_tasks(a.batch * a.heads * chunks,
+                   [&](int64_t task) { chunk(task / chunks, task % chunks); });
+    parallel_tasks(a.batch * a.heads, join);
+    return;
+  }
+  parallel_tasks(a.batch * a.heads, [&](int64_t row) {
+    for (int64_t c = 0; c < chunks; ++c) {
+      chunk(row, c);
+    }
+    join(row);
+  });
+}
+
+}  // namespace
 
 void attention(const Attention& args) {
-  parallel_tasks(args.batch * args.heads, [&](int64_t task) {
-    HWY_DYNAMIC_DISPATCH(attention_head)(args, task / args.heads, task % args.heads);
+  constexpr int64_t kFewQueries = 4;
+  constexpr int64_t kQueryBlock = 64;
+  if (args.queries <= kFewQueries && !args.whole_sequence && args.lse == nullptr &&
+      args.weights == nullptr && !args.dropout.active()) {
+    few_queries(args);
+    return;
+  }
+  // Few heads are cut into parts, so that each thread gets some. A block's result does not depend
+  // on it.
+  const int64_t heads = args.batch * args.heads;
+  const int64_t blocks = (args.queries + kQueryBlock - 1) / kQueryBlock;
+  const int64_t wanted = 2 * num_threads();
+  const int64_t parts =
+      heads >= wanted || num_threads() == 1
+          ? 1
+          : std::clamp<int64_t>((wanted + heads - 1) / std::max<int64_t>(heads, 1), 1,
+                                std::max<int64_t>(blocks, 1));
+  parallel_tasks(heads * parts, [&](int64_t task) {
+    const int64_t head = task / parts;
+    HWY_DYNAMIC_DISPATCH(attention_part)
+    (args, {head / args.heads, head % args.heads, task % parts, parts});
   });
 }
 

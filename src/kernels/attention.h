@@ -15,8 +15,9 @@
 // Labels: what keys are, as r tells where they are. z is the product of each query with embeddings
 // of the differences of labels, and l(i, j) = clamp(label_j - label_p + center, 0, rows - 1).
 //
-// Heads h of a row lie h * head_dim from its start. Work is split by (batch, head), with relative
-// positions by head, so results do not depend on the number of threads.
+// Heads h of a row lie h * head_dim from its start. Work is split by (batch, head) and, where heads
+// are few, by blocks of queries (forward), of keys (backward) or of the past (decoding), in ways
+// that leave no trace of the number of threads in the results.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +47,8 @@ struct MaskStrides {
 };
 
 inline constexpr int64_t kMostLabelRows = 1024;
+// Decoding takes a past in chunks of this many keys.
+inline constexpr int64_t kPastChunk = 1024;
 
 struct Attention {
   int64_t batch, heads, kv_heads, queries, keys, head_dim;
@@ -97,6 +100,18 @@ struct AttentionBackward {
   bool accumulate_labelled = false;
 };
 void attention_backward(const AttentionBackward& args);
+
+// Part `part` of `parts` of one head's work.
+struct AttentionPart {
+  int64_t b, head, part, parts;
+};
+
+// Where a part of the backward pass adds what several parts contribute to; null: straight to the
+// end.
+struct PartGradients {
+  float* dq;  // [queries, head_dim]
+  float* de;  // [relative_rows, head_dim], null also if it is not wanted
+};
 
 // Where the random numbers of one row of weights begin: rows start on multiples of 16, so that
 // short rows share a group, and heads on whole groups.

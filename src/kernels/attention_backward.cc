@@ -7,6 +7,9 @@
 //   dQ_i += dS K_j,  dK_j += dS^T Q_i
 //   dZ    = dS skewed back,  dQ_i += dZ E,  dE += dZ^T Q_i       (relative positions)
 //   dz(i, l(i, j)) += dS                                             (labels)
+//
+// Where heads are few, a head's keys are cut into parts by the shape alone; each part has a dQ and
+// a dE of its own, which are added in order at the end.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention_backward.cc"
 #include <hwy/foreach_target.h>
@@ -17,7 +20,7 @@
 
 #include "base/parallel.h"
 #include "kernels/attention_products-inl.h"
-#include "kernels/cpu.h"
+#include "kernels/row_sum-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {
@@ -35,7 +38,7 @@ struct BackwardWorkspace {
   bf16* narrow_dz;
   float* dk;  // [key block, head_dim]
   float* dv;
-  float* dq;     // [queries, head_dim]
+  float* dq;     // [queries, head_dim]; of one part if there are several
   float* delta;  // [queries]
   float* dz;     // [queries, label_rows]
 
@@ -120,20 +123,27 @@ class BackwardHead {
  public:
   using Weight = typename Products::Weight;
 
-  BackwardHead(const kernels::AttentionBackward& args, int64_t b, int64_t head, float* de)
+  BackwardHead(const kernels::AttentionBackward& args, const kernels::AttentionPart& at,
+               const kernels::PartGradients& to)
       : args_(args),
         a_(args.forward),
-        b_(b),
-        head_(head),
-        de_(de),
-        products_(a_, head_data<T>(a_, &args.dy, b, head)),
-        work_(a_) {}
+        at_(at),
+        b_(at.b),
+        head_(at.head),
+        to_(to),
+        products_(a_, head_data<T>(a_, &args.dy, at.b, at.head)),
+        work_(a_) {
+    if (to.dq != nullptr) {
+      work_.dq = to.dq;
+    }
+  }
 
   void run(bool first_of_group) {
     prepare();
     const int64_t d = a_.head_dim;
     const int64_t kv_head = head_ / (a_.heads / a_.kv_heads);
-    for (int64_t key = 0; key < a_.keys; key += key_block_of(a_)) {
+    const int64_t block = key_block_of(a_);
+    for (int64_t key = at_.part * block; key < a_.keys; key += at_.parts * block) {
       std::fill_n(work_.dk, kMostKeyBlock * d, 0.0F);
       std::fill_n(work_.dv, kMostKeyBlock * d, 0.0F);
       const int64_t keys = std::min(key_block_of(a_), a_.keys - key);
@@ -147,7 +157,9 @@ class BackwardHead {
       put({args_.dk, kv_head, d, range, work_.dk}, args_.accumulate_k || !first_of_group);
       put({args_.dv, kv_head, d, range, work_.dv}, args_.accumulate_v || !first_of_group);
     }
-    put({args_.dq, head_, d, {0, a_.queries}, work_.dq}, args_.accumulate_q);
+    if (to_.dq == nullptr) {
+      put({args_.dq, head_, d, {0, a_.queries}, work_.dq}, args_.accumulate_q);
+    }
     const kernels::HeadRows dz{.data = args_.d_labelled,
                                .row = a_.heads * a_.label_rows,
                                .batch = a_.queries * a_.heads * a_.label_rows};
@@ -240,8 +252,8 @@ class BackwardHead {
     if (a_.relative != nullptr) {
       const Weight* dz = narrowed(work_.embedded, work_.narrow_dz, block.queries * kWideRow);
       products_.d_query_relative(block, range, dz, kWideRow, dq);
-      if (de_ != nullptr) {
-        products_.d_relative(block, range, dz, kWideRow, de_);
+      if (to_.de != nullptr) {
+        products_.d_relative(block, range, dz, kWideRow, to_.de);
       }
     }
   }
@@ -282,26 +294,40 @@ class BackwardHead {
 
   const kernels::AttentionBackward& args_;
   const kernels::Attention& a_;
+  kernels::AttentionPart at_;
   int64_t b_;
   int64_t head_;
-  float* de_;
+  kernels::PartGradients to_;
   Products products_;
   BackwardWorkspace work_;
 };
 
-// One head of one sequence; de is the head's f32 gradient of the relative embeddings, or null.
-void attention_backward_head(const kernels::AttentionBackward& args, int64_t b, int64_t head,
-                             float* de) {
-  const bool first = head % (args.forward.heads / args.forward.kv_heads) == 0;
+void attention_backward_part(const kernels::AttentionBackward& args,
+                             const kernels::AttentionPart& at, const kernels::PartGradients& to) {
+  const bool first = at.head % (args.forward.heads / args.forward.kv_heads) == 0;
   with_type(args.forward.dtype, [&](auto* type) {
     using T = std::remove_pointer_t<decltype(type)>;
     if constexpr (std::is_same_v<T, bf16>) {
       if (panels::native()) {
-        BackwardHead<bf16, PanelProducts>(args, b, head, de).run(first);
+        BackwardHead<bf16, PanelProducts>(args, at, to).run(first);
         return;
       }
     }
-    BackwardHead<T, FloatProducts<T>>(args, b, head, de).run(first);
+    BackwardHead<T, FloatProducts<T>>(args, at, to).run(first);
+  });
+}
+
+// dq of one head (+)= the sum of its parts, which lie `stride` floats apart.
+void attention_backward_join(const kernels::AttentionBackward& args,
+                             const kernels::AttentionPart& at, const float* parts, int64_t stride) {
+  const int64_t d = args.forward.head_dim;
+  with_type(args.forward.dtype, [&](auto* type) {
+    auto* dq = args.dq.at<std::remove_pointer_t<decltype(type)>>(at.b, at.head, d);
+    for (int64_t i = 0; i < args.forward.queries; ++i) {
+      sum_rows<float>(
+          at.parts, [&](int64_t p) { return WeightedRow<float>{parts + p * stride + i * d}; },
+          static_cast<size_t>(d), dq + i * args.dq.row, args.accumulate_q);
+    }
   });
 }
 
@@ -313,63 +339,122 @@ HWY_AFTER_NAMESPACE();
 #include "kernels/elementwise.h"
 
 namespace heed {
-HWY_EXPORT(attention_backward_head);
+HWY_EXPORT(attention_backward_part);
+HWY_EXPORT(attention_backward_join);
 
 namespace kernels {
 namespace {
 
-void put_relative(const AttentionBackward& args, int64_t table, const float* de) {
-  const int64_t size = args.forward.relative_rows * args.forward.head_dim;
-  copy({.n = size,
-        .from = {de, DType::f32},
-        .to = {static_cast<std::byte*>(args.d_relative) +
-                   static_cast<size_t>(table * size) * size_of(args.d_relative_dtype),
-               args.d_relative_dtype},
-        .accumulate = args.accumulate_relative});
+// How many parts the keys of a head are cut into: a matter of the shape alone. Labels' gradients
+// are not cut.
+int64_t parts_of(const Attention& a, int64_t tasks) {
+  constexpr int64_t kTasks = 8;
+  constexpr int64_t kPartKeys = 512;
+  if (a.labelled != nullptr || tasks >= kTasks) {
+    return 1;
+  }
+  return std::clamp<int64_t>(kTasks / std::max<int64_t>(tasks, 1), 1,
+                             std::max<int64_t>(a.keys / kPartKeys, 1));
 }
 
-// Heads [first, last) of all sequences, whose embeddings are one table.
-void backward_table(const AttentionBackward& args, int64_t first, int64_t last, int64_t table) {
-  thread_local Scratch scratch;
-  const int64_t size = args.forward.relative_rows * args.forward.head_dim;
-  float* de = nullptr;
-  if (args.d_relative != nullptr) {
-    de = scratch.get<float>(static_cast<size_t>(size));
-    std::fill_n(de, size, 0.0F);
+// One backward pass: its parts, and where they leave what has to be added up.
+class BackwardPass {
+ public:
+  explicit BackwardPass(const AttentionBackward& args)
+      : args_(args),
+        a_(args.forward),
+        group_(a_.heads / a_.kv_heads),
+        by_sequence_(a_.relative == nullptr),
+        parts_(parts_of(a_, by_sequence_ ? a_.batch * a_.kv_heads : a_.kv_heads)),
+        head_dq_(a_.queries * a_.head_dim),
+        table_(a_.relative_rows * a_.head_dim) {}
+
+  void run() {
+    thread_local Scratch dq_scratch;
+    thread_local Scratch de_scratch;
+    if (parts_ > 1) {
+      dq_ = dq_scratch.get<float>(static_cast<size_t>(a_.batch * a_.heads * parts_ * head_dq_));
+    }
+    if (args_.d_relative != nullptr) {
+      const int64_t count = a_.heads * parts_ * table_;
+      de_ = de_scratch.get<float>(static_cast<size_t>(count));
+    }
+    // Sequences share the embeddings' gradient, so that a head's sequences run one after the other.
+    const int64_t sequences = by_sequence_ ? a_.batch : 1;
+    parallel_tasks(sequences * a_.kv_heads * parts_, [&](int64_t task) {
+      const int64_t kv_head = task / parts_ % a_.kv_heads;
+      const int64_t b = task / parts_ / a_.kv_heads;
+      for (int64_t i = 0; i < group_; ++i) {
+        run_head(by_sequence_ ? b : 0, by_sequence_ ? b + 1 : a_.batch, kv_head * group_ + i,
+                 task % parts_);
+      }
+    });
+    join();
   }
-  for (int64_t b = 0; b < args.forward.batch; ++b) {
-    for (int64_t head = first; head < last; ++head) {
-      HWY_DYNAMIC_DISPATCH(attention_backward_head)(args, b, head, de);
+
+ private:
+  float* dq_of(int64_t b, int64_t head, int64_t part) const {
+    return dq_ == nullptr ? nullptr : dq_ + ((b * a_.heads + head) * parts_ + part) * head_dq_;
+  }
+
+  void run_head(int64_t first, int64_t last, int64_t head, int64_t part) const {
+    float* de = nullptr;
+    if (de_ != nullptr) {
+      de = de_ + (head * parts_ + part) * table_;
+      std::fill_n(de, table_, 0.0F);
+    }
+    for (int64_t b = first; b < last; ++b) {
+      HWY_DYNAMIC_DISPATCH(attention_backward_part)
+      (args_, {b, head, part, parts_}, {.dq = dq_of(b, head, part), .de = de});
     }
   }
-  if (de != nullptr) {
-    put_relative(args, table, de);
+
+  void join() const {
+    if (dq_ != nullptr && args_.dq.data != nullptr) {
+      parallel_tasks(a_.batch * a_.heads, [&](int64_t task) {
+        const int64_t b = task / a_.heads;
+        const int64_t head = task % a_.heads;
+        HWY_DYNAMIC_DISPATCH(attention_backward_join)
+        (args_, {b, head, 0, parts_}, dq_of(b, head, 0), head_dq_);
+      });
+    }
+    if (de_ != nullptr) {
+      const int64_t tables = a_.relative_shared ? 1 : a_.heads;
+      parallel_tasks(tables, [&](int64_t table) { join_tables(table, a_.heads / tables); });
+    }
   }
-}
+
+  // The gradient of table `table`, from the parts of `heads` heads, in their order.
+  void join_tables(int64_t table, int64_t heads) const {
+    float* sum = de_ + table * parts_ * table_;
+    for (int64_t i = 1; i < heads * parts_; ++i) {
+      copy({.n = table_,
+            .from = {sum + i * table_, DType::f32},
+            .to = {sum, DType::f32},
+            .accumulate = true});
+    }
+    copy({.n = table_,
+          .from = {sum, DType::f32},
+          .to = {static_cast<std::byte*>(args_.d_relative) +
+                     static_cast<size_t>(table * table_) * size_of(args_.d_relative_dtype),
+                 args_.d_relative_dtype},
+          .accumulate = args_.accumulate_relative});
+  }
+
+  const AttentionBackward& args_;
+  const Attention& a_;
+  const int64_t group_;
+  const bool by_sequence_;
+  const int64_t parts_;
+  const int64_t head_dq_;  // floats of one head's dq
+  const int64_t table_;    // and of one table of embeddings
+  float* dq_ = nullptr;    // [batch, heads, parts, queries, head_dim]
+  float* de_ = nullptr;    // [heads, parts, relative_rows, head_dim]
+};
 
 }  // namespace
 
-void attention_backward(const AttentionBackward& args) {
-  const Attention& a = args.forward;
-  const int64_t group = a.heads / a.kv_heads;
-  if (a.relative == nullptr) {
-    parallel_tasks(a.batch * a.kv_heads, [&](int64_t task) {
-      for (int64_t i = 0; i < group; ++i) {
-        HWY_DYNAMIC_DISPATCH(attention_backward_head)
-        (args, task / a.kv_heads, task % a.kv_heads * group + i, nullptr);
-      }
-    });
-  } else if (a.relative_shared) {
-    backward_table(args, 0, a.heads, 0);
-  } else {
-    // Sequences share the embeddings' gradient, so a head's sequences run one after the other.
-    parallel_tasks(a.kv_heads, [&](int64_t task) {
-      for (int64_t head = task * group; head < (task + 1) * group; ++head) {
-        backward_table(args, head, head + 1, head);
-      }
-    });
-  }
-}
+void attention_backward(const AttentionBackward& args) { BackwardPass(args).run(); }
 
 }  // namespace kernels
 }  // namespace heed

@@ -71,6 +71,31 @@ HWY_INLINE FloatVec zero() { return hn::Zero(FloatTag()); }
 HWY_INLINE float sum(FloatVec v) { return hn::GetLane(hn::SumOfLanes(FloatTag(), v)); }
 HWY_INLINE float max(FloatVec v) { return hn::GetLane(hn::MaxOfLanes(FloatTag(), v)); }
 
+inline constexpr int64_t kQuad = 4;
+using QuadTag = hn::FixedTag<float, kQuad>;
+
+// Adds the 128-bit blocks of a vector, upper half to lower half, until one is left.
+template <class D, class V>
+HWY_INLINE hn::Vec<QuadTag> add_blocks(D d, V v) {
+  if constexpr (hn::MaxLanes(d) == kQuad) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return add_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// The sums of four vectors' lanes, each in the same order.
+HWY_INLINE hn::Vec<QuadTag> sums_of_four(const FloatVec* v) {
+  const FloatTag d;
+  const hn::Repartition<double, FloatTag> wide;
+  const auto ab = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
+  const auto cd = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
+  const auto low = hn::InterleaveLower(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
+  const auto high = hn::InterleaveUpper(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
+  return add_blocks(d, hn::Add(hn::BitCast(d, low), hn::BitCast(d, high)));
+}
+
 // out[i] = fn(in[i]...) for i in [0, n): fn takes and returns vectors. Out may be one of the
 // inputs.
 template <typename Out, typename Fn, typename... In>

@@ -127,7 +127,7 @@ void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool
       entry.value = packed_int8(entry.value);
     } else if (entry.shape.rank() >= 2) {
       entry.value = entry.value.to(compute == DType::f32 ? DType::f32 : DType::bf16);
-      entry.frozen = std::make_unique<kernels::FrozenWeight>(by_rows);
+      entry.frozen = std::make_shared<kernels::FrozenWeight>(by_rows);
       entry.value.set_frozen(entry.frozen.get());
     }
     entry.compute = entry.value;

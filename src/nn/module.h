@@ -60,7 +60,7 @@ struct ParameterEntry {
   Tensor value;          // f32, a view of the master; for inference the same as compute
   Tensor compute;        // what ops use: bf16 copy or value, with the gradient slot
   GradSlot slot;         // its grad is a view of the flat gradients
-  std::unique_ptr<kernels::FrozenWeight> frozen;  // a matrix for inference
+  std::shared_ptr<kernels::FrozenWeight> frozen;  // a matrix for inference
 };
 
 // A layer's handle on one of its parameters.

@@ -18,32 +18,8 @@ namespace HWY_NAMESPACE {
 // For a single row four streams keep the memory busier than one; they are short (a hardware
 // prefetcher warms up anew at each), so the rows kAhead bytes further on are asked for.
 inline constexpr size_t kAhead = 8192;
-inline constexpr size_t kColumns = 4;
+inline constexpr size_t kColumns = kQuad;
 inline constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
-
-using Quad = hn::FixedTag<float, kColumns>;
-
-// Adds the 128-bit blocks of a vector, upper half to lower half, until one is left.
-template <class D, class V>
-HWY_INLINE hn::Vec<Quad> add_blocks(D d, V v) {
-  if constexpr (hn::MaxLanes(d) == kColumns) {
-    return v;
-  } else {
-    const hn::Half<D> half;
-    return add_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
-  }
-}
-
-// The sums of four vectors' lanes, always in the same order.
-HWY_INLINE hn::Vec<Quad> sums_of(const FloatVec* v) {
-  const FloatTag d;
-  const hn::Repartition<double, FloatTag> wide;
-  const auto ab = hn::Add(hn::InterleaveLower(d, v[0], v[1]), hn::InterleaveUpper(d, v[0], v[1]));
-  const auto cd = hn::Add(hn::InterleaveLower(d, v[2], v[3]), hn::InterleaveUpper(d, v[2], v[3]));
-  const auto low = hn::InterleaveLower(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
-  const auto high = hn::InterleaveUpper(wide, hn::BitCast(wide, ab), hn::BitCast(wide, cd));
-  return add_blocks(d, hn::Add(hn::BitCast(d, low), hn::BitCast(d, high)));
-}
 
 // out[r][c] = x row r . w row c. Fewer than four columns: the last one again.
 template <int64_t rows, typename T>
@@ -82,7 +58,7 @@ HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float
     }
   }
   for (int64_t r = 0; r < rows; ++r) {
-    hn::StoreU(sums_of(sums[r]), Quad(), out[r]);
+    hn::StoreU(sums_of_four(sums[r]), QuadTag(), out[r]);
   }
 }
 

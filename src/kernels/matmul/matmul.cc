@@ -205,13 +205,14 @@ constexpr int64_t kWorthLayingOut = 48;
 // Panels give a row the same bits in any batch, so one row takes the way of many.
 void bf16_matmul(const Matmul& args) {
   const bool frozen = args.b.frozen != nullptr && args.batch == 1;
+  const bool overlaps = !args.transpose_a && args.lda < args.k;  // rows of A, as convolutions have
   if (frozen && !args.transpose_a && !panels::native()) {
     with_any_activation(args, panel_matmul);
   } else if (rows_by_columns(args) && args.m == 1 && !frozen) {
     gemv_matmul(args);
   } else if (!panels::native()) {
     widened_matmul(args);
-  } else if (frozen || max_isa() == Isa::amx || args.m < kWorthLayingOut) {
+  } else if (frozen || overlaps || max_isa() == Isa::amx || args.m < kWorthLayingOut) {
     panel_matmul(args);
   } else {
     with_any_activation(args, onednn::matmul);
