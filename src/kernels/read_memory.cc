@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "kernels/read_memory.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <atomic>
@@ -16,17 +15,13 @@ HWY_BEFORE_NAMESPACE();
 namespace heed {
 namespace HWY_NAMESPACE {
 
-inline constexpr size_t kUnit = 256;     // bytes a turn
-inline constexpr size_t kAhead = 16384;  // bytes asked for ahead
+inline constexpr size_t kUnit = 256;  // bytes a turn
 
 uint32_t read_range(const uint32_t* words, size_t bytes) {
   const hn::ScalableTag<uint32_t> d;
   const size_t lanes = hn::Lanes(d);
   auto sum = hn::Zero(d);
   for (size_t at = 0; at < bytes / sizeof(uint32_t); at += kUnit / sizeof(uint32_t)) {
-    for (size_t line = 0; line < kUnit; line += 64) {
-      hwy::Prefetch(words + at + (kAhead + line) / sizeof(uint32_t));
-    }
     for (size_t i = 0; i < kUnit / sizeof(uint32_t); i += lanes) {
       sum = hn::Xor(sum, hn::LoadU(d, words + at + i));
     }

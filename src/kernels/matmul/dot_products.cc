@@ -51,19 +51,37 @@ HEED_BF16_INLINE void add_pair(const bf16* a, int64_t a_row, const bf16* b, Sums
   }
 }
 
-// Whole steps of k. `ahead` elements of B are asked for in advance; 0: none.
-template <int64_t rows, int64_t ahead = 0>
+// Whole steps of k.
+template <int64_t rows>
 HEED_BF16_INLINE void add_steps(const RowsOfA& rows_of_a, const bf16* b, int64_t steps,
                                 Sums<rows>& sums) {
   const bf16* a = rows_of_a.data;
   for (int64_t step = 0; step < steps; ++step, a += rows_of_a.step, b += kStepElements) {
 #pragma GCC unroll 16
     for (int64_t pair = 0; pair < kPairs; ++pair) {
-      if constexpr (ahead > 0) {
-        _mm_prefetch(b + pair * kStep + ahead, _MM_HINT_T0);
-        _mm_prefetch(b + pair * kStep + kTileElements + ahead, _MM_HINT_T0);
-      }
       add_pair<rows>(a + 2 * pair, rows_of_a.row, b + pair * kStep, sums);
+    }
+  }
+}
+
+// The same for few rows, tile by tile: B is read as it lies, which the CPU foresees. Two streams
+// side by side come from memory at a third of the speed (Zen 4).
+template <int64_t rows>
+HEED_BF16_INLINE void add_steps_in_order(const RowsOfA& rows_of_a, const bf16* b, int64_t steps,
+                                         Sums<rows>& sums) {
+  const bf16* a = rows_of_a.data;
+  for (int64_t step = 0; step < steps; ++step, a += rows_of_a.step) {
+#pragma GCC unroll 2
+    for (int64_t tile = 0; tile < 2; ++tile) {
+#pragma GCC unroll 16
+      for (int64_t pair = 0; pair < kPairs; ++pair, b += kStep) {
+        const __m512i columns = _mm512_loadu_si512(b);
+#pragma GCC unroll 12
+        for (int64_t r = 0; r < rows; ++r) {
+          const __m512i left = broadcast_pair(a + r * rows_of_a.row + 2 * pair);
+          sums[r][tile] = dot(sums[r][tile], left, columns);
+        }
+      }
     }
   }
 }
@@ -134,15 +152,14 @@ struct DotKernel {
 // B comes from. `a` is padded with zeros to whole steps: [steps][rows][32].
 template <int64_t rows>
 HEED_BF16_TARGET void few_rows(const Gemm& args, const bf16* a, int64_t begin, int64_t end) {
-  constexpr int64_t kAhead = 4 * kStepElements;
   const Epilogue epilogue{args.c,    args.ldc,        args.c_is_f32,      args.accumulate,
                           args.bias, args.activation, args.pre_activation};
   const int64_t steps = ceil_div(args.K, kStep);
   for (int64_t panel = begin; panel < end; ++panel) {
     Sums<rows> sums;
     load_sums<rows>(nullptr, 0, kWhole, sums);
-    add_steps<rows, kAhead>({a, kStep, rows * kStep}, args.b_packed + panel * steps * kStepElements,
-                            steps, sums);
+    add_steps_in_order<rows>({a, kStep, rows * kStep},
+                             args.b_packed + panel * steps * kStepElements, steps, sums);
     alignas(64) float block[rows * kPanel];
     store_sums<rows>(sums, block, kPanel, kWhole);
     const int64_t column = panel * kPanel;

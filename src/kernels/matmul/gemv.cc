@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "kernels/matmul/gemv.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "base/parallel.h"
@@ -15,11 +14,35 @@ namespace heed {
 namespace HWY_NAMESPACE {
 
 // A tile of rows of x times four rows of w keeps one vector of sums for each product in registers.
-// For a single row four streams keep the memory busier than one; they are short (a hardware
-// prefetcher warms up anew at each), so the rows kAhead bytes further on are asked for.
-inline constexpr size_t kAhead = 8192;
+// A single row takes the rows of w one after the other: memory that is read as it lies comes twice
+// as fast as four streams side by side (Zen 4).
 inline constexpr size_t kColumns = kQuad;
 inline constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
+
+// The sums of the products of x and w, lane by lane.
+template <typename T>
+HWY_INLINE FloatVec lane_products(const T* x, const T* w, size_t k) {
+  const size_t lanes = hn::Lanes(FloatTag());
+  FloatVec sum = zero();
+  size_t i = 0;
+  for (; i + lanes <= k; i += lanes) {
+    sum = hn::MulAdd(load(x + i), load(w + i), sum);
+  }
+  if (i < k) {
+    sum = hn::MulAdd(load_n(x + i, k - i), load_n(w + i, k - i), sum);
+  }
+  return sum;
+}
+
+// out[c] = x . w row c, in the order of dots().
+template <typename T>
+HWY_INLINE void dots_of_one(const T* x, const T* const* w, size_t k, float* out) {
+  FloatVec sums[kColumns];
+  for (size_t c = 0; c < kColumns; ++c) {
+    sums[c] = lane_products(x, w[c], k);
+  }
+  hn::StoreU(sums_of_four(sums), QuadTag(), out);
+}
 
 // out[r][c] = x row r . w row c. Fewer than four columns: the last one again.
 template <int64_t rows, typename T>
@@ -36,9 +59,6 @@ HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float
     FloatVec weights[kColumns];
     HWY_UNROLL(4)
     for (size_t c = 0; c < kColumns; ++c) {
-      if (rows == 1) {
-        hwy::Prefetch(w[c] + i + kAhead / sizeof(T));
-      }
       weights[c] = load(w[c] + i);
     }
     HWY_UNROLL(6)
@@ -71,7 +91,11 @@ HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int
     w[c] = base + (column + std::min(c, columns - 1)) * args.ldw;
   }
   HWY_ALIGN float out[rows][kColumns];
-  dots<rows>(x, args.ldx, w, static_cast<size_t>(args.k), out);
+  if constexpr (rows == 1) {
+    dots_of_one(x, w, static_cast<size_t>(args.k), out[0]);
+  } else {
+    dots<rows>(x, args.ldx, w, static_cast<size_t>(args.k), out);
+  }
   for (int64_t r = 0; r < rows; ++r) {
     TY* y = static_cast<TY*>(args.y.data) + (row + r) * args.ldy + column;
     for (int64_t c = 0; c < columns; ++c) {

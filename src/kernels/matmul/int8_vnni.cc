@@ -14,7 +14,6 @@ namespace {
 
 constexpr int64_t kTileRows = 6;
 constexpr int64_t kGroups = 2;
-constexpr int64_t kAhead = 8 * kInt8Tile;  // bytes asked for ahead of a lone row: see gemv.cc
 
 HEED_VNNI_INLINE __m512i broadcast_quad(const int8_t* x) {
   int32_t bits;
@@ -41,9 +40,6 @@ HEED_VNNI_INLINE void add_block(const Int8Product& args, const Int8Inputs& x, in
     __m512i weights[groups];
 #pragma GCC unroll 2
     for (int64_t g = 0; g < groups; ++g) {
-      if (rows == 1) {
-        _mm_prefetch(tiles[g] + quad * kInt8Block + kAhead, _MM_HINT_T0);
-      }
       weights[g] = _mm512_loadu_si512(tiles[g] + quad * kInt8Block);
     }
 #pragma GCC unroll 6
@@ -118,10 +114,12 @@ HEED_VNNI_TARGET void int8_vnni_rows(const Int8Product& args, const Int8Inputs& 
   for (int64_t first = rows.begin; first < rows.end; first += chunk) {
     const int64_t last = std::min(rows.end, first + chunk);
     int64_t group = begin;
-    for (; group + kGroups <= end; group += kGroups) {
+    // A lone row reads the matrix as it lies: see gemv.cc.
+    const bool alone = last - first == 1;
+    for (; !alone && group + kGroups <= end; group += kGroups) {
       all_rows<kGroups>(args, x, first, last, group);
     }
-    if (group < end) {
+    for (; group < end; ++group) {
       all_rows<1>(args, x, first, last, group);
     }
   }
