@@ -14,7 +14,8 @@ struct TileKernel {
   // do.
   static constexpr int64_t kMaxDepth = 768;
   static constexpr int64_t kBlockOfBBytes = 1 << 20;
-  static constexpr bool kPacksAFirst = false;  // but beside the multiplications, nearly for free
+  // Tile instructions leave the vector units idle: other work comes between them.
+  static constexpr bool kBusyVectors = false;
   static constexpr double kCyclesPerBlock = 64.0;  // and step
   static constexpr double kFlopsPerThread = 4e7;
 

@@ -86,11 +86,21 @@ HEED_BF16_INLINE void add_steps_in_order(const RowsOfA& rows_of_a, const bf16* b
   }
 }
 
+// The loops over rows are unrolled whole, or the sums would live in memory.
+template <int64_t rows>
+HEED_BF16_INLINE void clear_sums(Sums<rows>& sums) {
+#pragma GCC unroll 12
+  for (int64_t r = 0; r < rows; ++r) {
+    sums[r][0] = _mm512_setzero_ps();
+    sums[r][1] = _mm512_setzero_ps();
+  }
+}
+
 template <int64_t rows>
 HEED_BF16_INLINE void load_sums(const float* from, int64_t ld, __mmask32 mask, Sums<rows>& sums) {
+#pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
-    const RowVectors v = from == nullptr ? RowVectors{_mm512_setzero_ps(), _mm512_setzero_ps()}
-                                         : load_row(from + r * ld, mask);
+    const RowVectors v = load_row(from + r * ld, mask);
     sums[r][0] = v.low;
     sums[r][1] = v.high;
   }
@@ -98,6 +108,7 @@ HEED_BF16_INLINE void load_sums(const float* from, int64_t ld, __mmask32 mask, S
 
 template <int64_t rows>
 HEED_BF16_INLINE void store_sums(const Sums<rows>& sums, float* to, int64_t ld, __mmask32 mask) {
+#pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
     store_row({sums[r][0], sums[r][1]}, mask, to + r * ld);
   }
@@ -119,8 +130,11 @@ template <int64_t rows>
 HEED_BF16_TARGET __attribute__((noinline)) void multiply_tile(const PanelProduct& product,
                                                               int64_t row) {
   Sums<rows> sums;
-  load_sums<rows>(product.from == nullptr ? nullptr : product.from + row * kPanel, kPanel, kWhole,
-                  sums);
+  if (product.from == nullptr) {
+    clear_sums<rows>(sums);
+  } else {
+    load_sums<rows>(product.from + row * kPanel, kPanel, kWhole, sums);
+  }
   add_steps<rows>({product.a + row * kStep, kStep, kStepElements}, product.b, product.steps, sums);
   store_sums<rows>(sums, product.to + row * kPanel, kPanel, kWhole);
 }
@@ -130,7 +144,7 @@ struct DotKernel {
   // Measured on Zen 4 (32 KiB L1, 1 MiB L2).
   static constexpr int64_t kMaxDepth = 512;
   static constexpr int64_t kBlockOfBBytes = 1 << 19;
-  static constexpr bool kPacksAFirst = true;
+  static constexpr bool kBusyVectors = true;         // nothing comes along for free
   static constexpr double kCyclesPerBlock = 1024.0;  // and step
   static constexpr double kFlopsPerThread = 1e6;
 
@@ -157,7 +171,7 @@ HEED_BF16_TARGET void few_rows(const Gemm& args, const bf16* a, int64_t begin, i
   const int64_t steps = ceil_div(args.K, kStep);
   for (int64_t panel = begin; panel < end; ++panel) {
     Sums<rows> sums;
-    load_sums<rows>(nullptr, 0, kWhole, sums);
+    clear_sums<rows>(sums);
     add_steps_in_order<rows>({a, kStep, rows * kStep},
                              args.b_packed + panel * steps * kStepElements, steps, sums);
     alignas(64) float block[rows * kPanel];
@@ -194,7 +208,11 @@ HEED_BF16_TARGET __attribute__((noinline)) void block_tile(const BlockGemm& g, i
   const bf16* b = g.b_packed + column / kPanel * ceil_div(g.K, kStep) * kStepElements;
   float* c = g.c + row * g.ldc + column;
   Sums<rows> sums;
-  load_sums<rows>(g.accumulate ? c : nullptr, g.ldc, mask, sums);
+  if (g.accumulate) {
+    load_sums<rows>(c, g.ldc, mask, sums);
+  } else {
+    clear_sums<rows>(sums);
+  }
   add_steps<rows>({a, g.lda, kStep}, b, steps, sums);
   a += steps * kStep;
   b += steps * kStepElements;

@@ -198,9 +198,14 @@ void f32_matmul(const Matmul& args) {
   }
 }
 
-// Without tiles oneDNN is as fast as we are on operands that it has to lay out first, from this
-// many rows on.
-constexpr int64_t kWorthLayingOut = 48;
+// Without tiles oneDNN is a little faster on operands that it has to lay out first, if they are
+// neither small nor so large that it does them in parts.
+bool better_on_onednn(const Matmul& args) {
+  constexpr int64_t kFewRows = 48;
+  constexpr int64_t kLarge = int64_t{8} << 20;
+  return args.m >= kFewRows && args.n * args.k <= kLarge &&
+         !(args.transpose_a && args.m * args.k > kLarge);
+}
 
 // Panels give a row the same bits in any batch, so one row takes the way of many.
 void bf16_matmul(const Matmul& args) {
@@ -212,7 +217,7 @@ void bf16_matmul(const Matmul& args) {
     gemv_matmul(args);
   } else if (!panels::native()) {
     widened_matmul(args);
-  } else if (frozen || overlaps || max_isa() == Isa::amx || args.m < kWorthLayingOut) {
+  } else if (frozen || overlaps || max_isa() == Isa::amx || !better_on_onednn(args)) {
     panel_matmul(args);
   } else {
     with_any_activation(args, onednn::matmul);

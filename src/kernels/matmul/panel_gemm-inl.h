@@ -147,6 +147,17 @@ class SideWork {
     }
   }
 
+  // Asks for the lines of C that a block will be carried to.
+  HEED_AMX_INLINE void prefetch_c(int64_t row, int64_t column, int64_t rows) const {
+    const int64_t size = epilogue_.c_is_f32 ? 4 : 2;
+    const auto* to =
+        static_cast<const std::byte*>(epilogue_.c) + (row * epilogue_.ldc + column) * size;
+    for (int64_t r = 0; r < rows; ++r, to += epilogue_.ldc * size) {
+      __builtin_prefetch(to, 1);
+      __builtin_prefetch(to + kPanel * size - 1, 1);
+    }
+  }
+
   HEED_AMX_INLINE void finish_rows(int64_t begin, int64_t end) const {
     const int64_t count = std::min(end, block.rows) - begin;
     finish_block_rows(epilogue_, block.sums + begin * kPanel, block.row + begin, count,
@@ -201,7 +212,7 @@ Blocking choose_blocking(int64_t rows, int64_t columns, int64_t K) {
   if (blocking.k < K) {
     blocking.rows = even_piece(rows, kPartialBytes / (4 * blocking.columns));
   }
-  blocking.a_first = Kernel::kPacksAFirst && K <= kMostDepthOfRows;
+  blocking.a_first = Kernel::kBusyVectors && K <= kMostDepthOfRows;
   if (blocking.a_first) {
     blocking.rows = std::min(blocking.rows, even_piece(rows, kRowsOfABytes / (2 * K + 1)));
   }
@@ -345,6 +356,9 @@ class RegionProduct {
         next_staging_ ^= 1;
       }
       side_.begin(i, panels, std::max<int64_t>(1, ceil_div(steps, kChunk)));
+      if (Kernel::kBusyVectors && last) {
+        side_.prefetch_c(row, block.column_begin + i * kPanel, rows);
+      }
       Kernel::multiply({.a = a,
                         .b = b,
                         .steps = steps,
