@@ -85,17 +85,32 @@ HWY_INLINE void gemm_columns(const BlockGemm& g, size_t column, size_t tail) {
   }
 }
 
+// The last columns, fewer than a whole tile has: as many vectors as they take, found by counting
+// down.
+template <size_t kVectors>
+HWY_INLINE void last_columns(const BlockGemm& g, size_t column) {
+  const size_t lanes = hn::Lanes(FloatTag());
+  const size_t left = g.n - column;
+  if (left > (kVectors - 1) * lanes) {
+    const size_t tail = left - (kVectors - 1) * lanes;
+    if (tail == lanes) {
+      gemm_columns<kVectors, false>(g, column, 0);
+    } else {
+      gemm_columns<kVectors, true>(g, column, tail);
+    }
+  } else if constexpr (kVectors > 1) {
+    last_columns<kVectors - 1>(g, column);
+  }
+}
+
 HWY_INLINE void block_gemm(const BlockGemm& g) {
   const size_t lanes = hn::Lanes(FloatTag());
   size_t column = 0;
   for (; column + kTileVectors * lanes <= g.n; column += kTileVectors * lanes) {
     gemm_columns<kTileVectors, false>(g, column, 0);
   }
-  for (; column + lanes <= g.n; column += lanes) {
-    gemm_columns<1, false>(g, column, 0);
-  }
   if (column < g.n) {
-    gemm_columns<1, true>(g, column, g.n - column);
+    last_columns<kTileVectors>(g, column);
   }
 }
 

@@ -376,11 +376,11 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LongAttention,
 
 // Decoding: a query or a few against a long past, at which other products are used.
 TEST(Attention, FewQueriesWithRelativePositions) {
-  for (const int64_t queries : {1, 3}) {
+  for (const auto& [queries, keys] : {std::pair(1, 300), std::pair(3, 300), std::pair(2, 2500)}) {
     for (const bool shared : {false, true}) {
       const OpCase op_case = attention_case({.name = "few",
                                              .queries = queries,
-                                             .keys = 300,
+                                             .keys = keys,
                                              .dim = 24,
                                              .causal = true,
                                              .left = shared ? 150 : -1,
@@ -395,7 +395,8 @@ TEST(Attention, FewQueriesWithRelativePositions) {
         }
         EXPECT_LE(error_between(to_array(op_case.run(inputs)[0]), op_case.reference(arrays)[0]),
                   dtype == DType::f32 ? 1e-5 : 0.02)
-            << queries << " queries, shared " << shared << ", " << name_of(dtype);
+            << queries << " queries, " << keys << " keys, shared " << shared << ", "
+            << name_of(dtype);
       }
     }
   }

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "kernels/matmul/matmul.h"
+#include "kernels/matmul/panels.h"
 #include "models/transformer.h"
 #include "ops/cross_entropy.h"
 #include "support/op_case.h"
@@ -106,6 +107,26 @@ TEST_P(StepTest, SameThreadsSameBits) {
     run = trained.store.values().to_vector();
   }
   EXPECT_EQ(weights[0], weights[1]);
+}
+
+// Where bf16 has instructions of its own, no product goes through a library that may split sums.
+TEST(StepOnThreads, Bf16TrainsToTheSameBitsOnAnyNumberOfThreads) {
+  if (!panels::native()) {
+    GTEST_SKIP() << "bf16 products run on oneDNN here";
+  }
+  const int before = num_threads();
+  std::vector<std::vector<float>> weights;
+  for (const int threads : {1, 2, 3}) {
+    set_num_threads(threads);
+    Trained trained(DType::bf16);
+    for (int i = 0; i < 4; ++i) {
+      trained.step();
+    }
+    weights.push_back(trained.store.values().to_vector());
+  }
+  set_num_threads(before);
+  EXPECT_EQ(weights[0], weights[1]);
+  EXPECT_EQ(weights[0], weights[2]);
 }
 
 INSTANTIATE_TEST_SUITE_P(DTypes, StepTest, ::testing::Values(DType::f32, DType::bf16),

@@ -25,8 +25,9 @@ struct RowsOfA {
   int64_t step;  // from one step to the next
 };
 
-template <int64_t rows>
-using Sums = __m512[rows][2];
+// A vector for each half of a panel's columns, or for the first half alone.
+template <int64_t rows, int64_t halves = 2>
+using Sums = __m512[rows][halves];
 
 HEED_BF16_INLINE __m512i broadcast_pair(const bf16* a) {
   int32_t bits;
@@ -39,27 +40,33 @@ HEED_BF16_INLINE __m512 dot(__m512 sum, __m512i a, __m512i b) {
 }
 
 // One pair of k.
-template <int64_t rows>
-HEED_BF16_INLINE void add_pair(const bf16* a, int64_t a_row, const bf16* b, Sums<rows>& sums) {
-  const __m512i left = _mm512_loadu_si512(b);
-  const __m512i right = _mm512_loadu_si512(b + kTileElements);
+template <int64_t rows, int64_t halves>
+HEED_BF16_INLINE void add_pair(const bf16* a, int64_t a_row, const bf16* b,
+                               Sums<rows, halves>& sums) {
+  __m512i columns[halves];
+#pragma GCC unroll 2
+  for (int64_t h = 0; h < halves; ++h) {
+    columns[h] = _mm512_loadu_si512(b + h * kTileElements);
+  }
 #pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
     const __m512i pair = broadcast_pair(a + r * a_row);
-    sums[r][0] = dot(sums[r][0], pair, left);
-    sums[r][1] = dot(sums[r][1], pair, right);
+#pragma GCC unroll 2
+    for (int64_t h = 0; h < halves; ++h) {
+      sums[r][h] = dot(sums[r][h], pair, columns[h]);
+    }
   }
 }
 
 // Whole steps of k.
-template <int64_t rows>
+template <int64_t rows, int64_t halves>
 HEED_BF16_INLINE void add_steps(const RowsOfA& rows_of_a, const bf16* b, int64_t steps,
-                                Sums<rows>& sums) {
+                                Sums<rows, halves>& sums) {
   const bf16* a = rows_of_a.data;
   for (int64_t step = 0; step < steps; ++step, a += rows_of_a.step, b += kStepElements) {
 #pragma GCC unroll 16
     for (int64_t pair = 0; pair < kPairs; ++pair) {
-      add_pair<rows>(a + 2 * pair, rows_of_a.row, b + pair * kStep, sums);
+      add_pair<rows, halves>(a + 2 * pair, rows_of_a.row, b + pair * kStep, sums);
     }
   }
 }
@@ -87,30 +94,42 @@ HEED_BF16_INLINE void add_steps_in_order(const RowsOfA& rows_of_a, const bf16* b
 }
 
 // The loops over rows are unrolled whole, or the sums would live in memory.
-template <int64_t rows>
-HEED_BF16_INLINE void clear_sums(Sums<rows>& sums) {
+template <int64_t rows, int64_t halves>
+HEED_BF16_INLINE void clear_sums(Sums<rows, halves>& sums) {
 #pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
-    sums[r][0] = _mm512_setzero_ps();
-    sums[r][1] = _mm512_setzero_ps();
+#pragma GCC unroll 2
+    for (int64_t h = 0; h < halves; ++h) {
+      sums[r][h] = _mm512_setzero_ps();
+    }
   }
 }
 
-template <int64_t rows>
-HEED_BF16_INLINE void load_sums(const float* from, int64_t ld, __mmask32 mask, Sums<rows>& sums) {
+HEED_BF16_INLINE __mmask16 half_of(__mmask32 mask, int64_t half) {
+  return static_cast<__mmask16>(mask >> (16 * half));
+}
+
+template <int64_t rows, int64_t halves>
+HEED_BF16_INLINE void load_sums(const float* from, int64_t ld, __mmask32 mask,
+                                Sums<rows, halves>& sums) {
 #pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
-    const RowVectors v = load_row(from + r * ld, mask);
-    sums[r][0] = v.low;
-    sums[r][1] = v.high;
+#pragma GCC unroll 2
+    for (int64_t h = 0; h < halves; ++h) {
+      sums[r][h] = _mm512_maskz_loadu_ps(half_of(mask, h), from + r * ld + 16 * h);
+    }
   }
 }
 
-template <int64_t rows>
-HEED_BF16_INLINE void store_sums(const Sums<rows>& sums, float* to, int64_t ld, __mmask32 mask) {
+template <int64_t rows, int64_t halves>
+HEED_BF16_INLINE void store_sums(const Sums<rows, halves>& sums, float* to, int64_t ld,
+                                 __mmask32 mask) {
 #pragma GCC unroll 12
   for (int64_t r = 0; r < rows; ++r) {
-    store_row({sums[r][0], sums[r][1]}, mask, to + r * ld);
+#pragma GCC unroll 2
+    for (int64_t h = 0; h < halves; ++h) {
+      _mm512_mask_storeu_ps(to + r * ld + 16 * h, half_of(mask, h), sums[r][h]);
+    }
   }
 }
 
@@ -131,12 +150,13 @@ HEED_BF16_TARGET __attribute__((noinline)) void multiply_tile(const PanelProduct
                                                               int64_t row) {
   Sums<rows> sums;
   if (product.from == nullptr) {
-    clear_sums<rows>(sums);
+    clear_sums<rows, 2>(sums);
   } else {
-    load_sums<rows>(product.from + row * kPanel, kPanel, kWhole, sums);
+    load_sums<rows, 2>(product.from + row * kPanel, kPanel, kWhole, sums);
   }
-  add_steps<rows>({product.a + row * kStep, kStep, kStepElements}, product.b, product.steps, sums);
-  store_sums<rows>(sums, product.to + row * kPanel, kPanel, kWhole);
+  add_steps<rows, 2>({product.a + row * kStep, kStep, kStepElements}, product.b, product.steps,
+                     sums);
+  store_sums<rows, 2>(sums, product.to + row * kPanel, kPanel, kWhole);
 }
 
 struct DotKernel {
@@ -171,11 +191,11 @@ HEED_BF16_TARGET void few_rows(const Gemm& args, const bf16* a, int64_t begin, i
   const int64_t steps = ceil_div(args.K, kStep);
   for (int64_t panel = begin; panel < end; ++panel) {
     Sums<rows> sums;
-    clear_sums<rows>(sums);
+    clear_sums<rows, 2>(sums);
     add_steps_in_order<rows>({a, kStep, rows * kStep},
                              args.b_packed + panel * steps * kStepElements, steps, sums);
     alignas(64) float block[rows * kPanel];
-    store_sums<rows>(sums, block, kPanel, kWhole);
+    store_sums<rows, 2>(sums, block, kPanel, kWhole);
     const int64_t column = panel * kPanel;
     finish_block_rows(epilogue, block, 0, rows, column, mask_of(std::min(kPanel, args.N - column)));
   }
@@ -199,7 +219,7 @@ void few_rows_gemm(const Gemm& args) {
 
 // A tile of a block product, A read in place: the pairs past the last whole step one by one, and a
 // last single k as a pair with zero.
-template <int64_t rows>
+template <int64_t rows, int64_t halves>
 HEED_BF16_TARGET __attribute__((noinline)) void block_tile(const BlockGemm& g, int64_t row,
                                                            int64_t column) {
   const __mmask32 mask = mask_of(std::min(kPanel, g.N - column));
@@ -207,17 +227,17 @@ HEED_BF16_TARGET __attribute__((noinline)) void block_tile(const BlockGemm& g, i
   const bf16* a = g.a + row * g.lda;
   const bf16* b = g.b_packed + column / kPanel * ceil_div(g.K, kStep) * kStepElements;
   float* c = g.c + row * g.ldc + column;
-  Sums<rows> sums;
+  Sums<rows, halves> sums;
   if (g.accumulate) {
-    load_sums<rows>(c, g.ldc, mask, sums);
+    load_sums<rows, halves>(c, g.ldc, mask, sums);
   } else {
-    clear_sums<rows>(sums);
+    clear_sums<rows, halves>(sums);
   }
-  add_steps<rows>({a, g.lda, kStep}, b, steps, sums);
+  add_steps<rows, halves>({a, g.lda, kStep}, b, steps, sums);
   a += steps * kStep;
   b += steps * kStepElements;
   for (int64_t pair = 0; pair < g.K % kStep / 2; ++pair) {
-    add_pair<rows>(a + 2 * pair, g.lda, b + pair * kStep, sums);
+    add_pair<rows, halves>(a + 2 * pair, g.lda, b + pair * kStep, sums);
   }
   if (g.K % 2 != 0) {
     bf16 last[rows][2];
@@ -225,16 +245,27 @@ HEED_BF16_TARGET __attribute__((noinline)) void block_tile(const BlockGemm& g, i
       last[r][0] = a[r * g.lda + g.K % kStep - 1];
       last[r][1] = bf16(0.0F);
     }
-    add_pair<rows>(&last[0][0], 2, b + g.K % kStep / 2 * kStep, sums);
+    add_pair<rows, halves>(&last[0][0], 2, b + g.K % kStep / 2 * kStep, sums);
   }
-  store_sums<rows>(sums, c, g.ldc, mask);
+  store_sums<rows, halves>(sums, c, g.ldc, mask);
 }
 
 }  // namespace
 
 void dot_gemm(const Gemm& args) {
+  // A B of moderate size is packed once for all threads; each would pack all of it otherwise.
+  constexpr int64_t kMostShared = int64_t{8} << 20;  // elements
+  constexpr int64_t kWorthSharing = 64;              // rows
   if (args.b_packed != nullptr && args.M <= kMostRows) {
     few_rows_gemm(args);
+  } else if (args.b_packed == nullptr && args.M >= kWorthSharing && args.N * args.K > 0 &&
+             args.N * args.K <= kMostShared && num_threads() > 1) {
+    static thread_local HugeScratch scratch;
+    auto* packed = static_cast<bf16*>(scratch.get(packed_size(args.K, args.N) * sizeof(bf16)));
+    (args.b_transposed ? pack_b_transposed : pack_b)(args.b, args.ldb, args.K, args.N, packed);
+    Gemm shared = args;
+    shared.b_packed = packed;
+    run_gemm<DotKernel>(shared);
   } else {
     run_gemm<DotKernel>(args);
   }
@@ -246,8 +277,13 @@ void dot_block_gemm(const BlockGemm& args) {
     for (int64_t i = 0; i < tiles; ++i) {
       const int64_t row = args.M * i / tiles;
       const int64_t rows = args.M * (i + 1) / tiles - row;
-      one_tile(rows,
-               [&]<int64_t kRows>() HEED_BF16_TARGET { block_tile<kRows>(args, row, column); });
+      one_tile(rows, [&]<int64_t kRows>() HEED_BF16_TARGET {
+        if (args.N - column > kPanel / 2) {
+          block_tile<kRows, 2>(args, row, column);
+        } else {
+          block_tile<kRows, 1>(args, row, column);
+        }
+      });
     }
   }
 }

@@ -198,29 +198,17 @@ void f32_matmul(const Matmul& args) {
   }
 }
 
-// Without tiles oneDNN is a little faster on operands that it has to lay out first, if they are
-// neither small nor so large that it does them in parts.
-bool better_on_onednn(const Matmul& args) {
-  constexpr int64_t kFewRows = 48;
-  constexpr int64_t kLarge = int64_t{8} << 20;
-  return args.m >= kFewRows && args.n * args.k <= kLarge &&
-         !(args.transpose_a && args.m * args.k > kLarge);
-}
-
 // Panels give a row the same bits in any batch, so one row takes the way of many.
 void bf16_matmul(const Matmul& args) {
   const bool frozen = args.b.frozen != nullptr && args.batch == 1;
-  const bool overlaps = !args.transpose_a && args.lda < args.k;  // rows of A, as convolutions have
   if (frozen && !args.transpose_a && !panels::native()) {
     with_any_activation(args, panel_matmul);
   } else if (rows_by_columns(args) && args.m == 1 && !frozen) {
     gemv_matmul(args);
-  } else if (!panels::native()) {
-    widened_matmul(args);
-  } else if (frozen || overlaps || max_isa() == Isa::amx || !better_on_onednn(args)) {
+  } else if (panels::native()) {
     panel_matmul(args);
   } else {
-    with_any_activation(args, onednn::matmul);
+    widened_matmul(args);
   }
 }
 
