@@ -28,6 +28,9 @@ Isa hardware_isa() {
     return Isa::amx;
   }
   const int64_t targets = hwy::SupportedTargets();
+  // As a side effect Highway 1.0 has chosen the best target, whatever was disabled. It chooses
+  // again.
+  hwy::GetChosenTarget().DeInit();
   if ((targets & HWY_AVX3) != 0) {
     return cpu_has_bf16() ? Isa::bf16 : Isa::avx512;
   }

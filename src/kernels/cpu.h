@@ -17,6 +17,7 @@ Isa allowed_isa();               // cpu_isa(), unless HEED_MAX_ISA lowers it
 Isa max_isa();                   // what is in use: allowed_isa(), unless a test lowered it
 void set_max_isa(Isa isa);       // for tests; not while kernels run. Does not reach oneDNN.
 std::vector<Isa> usable_isas();  // every one up to max_isa()
+Isa kernel_isa();                // what kernels written with Highway run on: at most avx512
 
 // True when CPUID does not describe the AMX tiles although the CPU has them, as some virtual
 // machines do. oneDNN 2.6 then configures no tiles and dies of an illegal instruction, so it has

@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "kernels/matmul/widened_products.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -25,7 +24,6 @@ inline constexpr int64_t kTile = 512;        // elements
 inline constexpr int64_t kStepElements = 2 * kTile;
 inline constexpr int64_t kVectors = 2;  // of columns worked on together
 inline constexpr int64_t kMostRows = HWY_TARGET <= HWY_AVX3 ? 12 : 5;
-inline constexpr int64_t kAhead = 4 * kStepElements;  // elements asked for ahead of a lone row
 
 // Pairs of bf16 as two vectors of f32: the even k and the odd k of each column.
 struct WidePair {
@@ -57,9 +55,6 @@ HWY_INLINE void multiply_columns(const float* x, int64_t ldx, const bf16* panel,
     HWY_UNROLL(2)
     for (int64_t pair = 0; pair < kPairs; ++pair) {
       const bf16* row = panel + pair * 2 * kTileColumns;
-      if (rows == 1) {
-        hwy::Prefetch(row + first + kAhead);
-      }
       const WidePair b[kVectors] = {widen_pairs(row + first), widen_pairs(row + second)};
       for (int64_t r = 0; r < rows; ++r) {
         const FloatVec even = set(x[r * ldx + 2 * pair]);
@@ -68,6 +63,37 @@ HWY_INLINE void multiply_columns(const float* x, int64_t ldx, const bf16* panel,
           sums[r][v] = hn::MulAdd(odd, b[v].odd, hn::MulAdd(even, b[v].even, sums[r][v]));
         }
       }
+    }
+  }
+}
+
+// sums = a lone row times a whole panel, which is read as it lies: see dot_products.cc.
+HWY_INLINE void multiply_row(const float* x, const bf16* panel, int64_t steps, float* sums) {
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(FloatTag()));
+  constexpr int64_t kTileVectors = kTileColumns / kLanes;
+  FloatVec totals[2][kTileVectors];
+  for (auto& tile : totals) {
+    for (FloatVec& total : tile) {
+      total = zero();
+    }
+  }
+  for (int64_t step = 0; step < steps; ++step, x += 2 * kPairs) {
+    for (auto& tile : totals) {
+      for (int64_t pair = 0; pair < kPairs; ++pair) {
+        const FloatVec even = set(x[2 * pair]);
+        const FloatVec odd = set(x[2 * pair + 1]);
+        for (FloatVec& total : tile) {
+          const WidePair b = widen_pairs(panel);
+          total = hn::MulAdd(odd, b.odd, hn::MulAdd(even, b.even, total));
+          panel += 2 * kLanes;
+        }
+      }
+    }
+  }
+  for (const auto& tile : totals) {
+    for (const FloatVec& total : tile) {
+      store(total, sums);
+      sums += kLanes;
     }
   }
 }
@@ -101,7 +127,10 @@ void widened_rows(const panels::Gemm& args, const float* x, int64_t ldx, int64_t
   const int64_t steps = (args.K + 2 * kPairs - 1) / (2 * kPairs);
   HWY_ALIGN float block[rows][kPanel];
   const bf16* b = args.b_packed + panel * steps * kStepElements;
-  for (int64_t column = 0; column < kPanel; column += kVectors * lanes) {
+  if constexpr (rows == 1) {
+    multiply_row(x + row * ldx, b, steps, block[0]);
+  }
+  for (int64_t column = 0; rows > 1 && column < kPanel; column += kVectors * lanes) {
     FloatVec sums[rows][kVectors];
     multiply_columns<rows>(x + row * ldx, ldx, b, steps, column, sums);
     for (int64_t r = 0; r < rows; ++r) {
