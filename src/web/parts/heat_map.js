@@ -30,6 +30,7 @@ export class HeatMap {
       {
         class: "cells",
         role: "application",
+        "aria-label": name,
         tabIndex: 0,
         onkeydown: (event) => this.#walk(event),
         onmousemove: (event) => this.#point(event),

@@ -48,6 +48,7 @@ export class LineChart {
     this.at = null;
     this.legend = element("div", { class: "legend" });
     this.svg = shape("svg", { class: "chart", height: kHeight, role: "application", tabindex: 0 });
+    this.#label();
     this.svg.onmousemove = (event) => this.#point(event);
     this.svg.onmouseleave = () => {
       this.#mark(null);
@@ -80,13 +81,18 @@ export class LineChart {
         return made;
       }),
     );
+    this.#label();
+    this.#draw();
+    if (!this.table.contains(document.activeElement)) this.table.ontoggle();
+  }
+
+  // What a screen reader says of the chart, from the moment it is on the page.
+  #label() {
     const last = this.series.map(({ name, points }) => `${name} ${niceNumber(points.at(-1).y)}`).join(", ");
     this.svg.setAttribute(
       "aria-label",
       `${this.title}: a line chart. Last: ${last || "nothing yet"}. Arrow keys read the points.`,
     );
-    this.#draw();
-    if (!this.table.contains(document.activeElement)) this.table.ontoggle();
   }
 
   #draw() {
