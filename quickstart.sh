@@ -20,7 +20,7 @@ else
   say "training on the built-in corpus, about two minutes on two cores"
   resume=()
   [[ -e $run/recipe.json ]] && resume=(--resume)
-  $heed train recipes/demo.toml --out $run "${resume[@]}"
+  $heed train recipes/translation/demo.toml --out $run "${resume[@]}"
   touch $run/trained
 fi
 
@@ -47,6 +47,6 @@ cat <<NEXT
   echo 'The lion chased the zebra.' | $heed translate --model $run
   open $run/attention.html in a browser: every layer and head
   tools/debian-corpus.sh it corpora/debian-it     real text: 145,000 pairs of Debian's translated descriptions
-  $heed train recipes/debian-en-it.toml
+  $heed train recipes/translation/debian-en-it.toml
   $heed train --keys                              all that a recipe can say; docs/translation.md explains
 NEXT

@@ -70,7 +70,7 @@ function(heed_embed_table target table)
   endforeach()
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/embedded/${table}_table.cc CONTENT "#include <span>
 
-#include \"serve/system_routes.h\"
+#include \"serve/api/system_routes.h\"
 
 namespace heed::embedded {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "base/error.h"
-#include "kernels/elementwise.h"
+#include "kernels/copy.h"
 
 namespace heed {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cli/curves.h"
+#include "cli/pictures/curves.h"
 
 namespace heed::cli {
 namespace {

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/config.h"
-#include "data/pairs.h"
+#include "data/text/pairs.h"
 
 namespace heed {
 

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "image/quality.h"
-#include "kernels/non_local_means.h"
+#include "kernels/image/non_local_means.h"
 
 namespace heed {
 namespace {

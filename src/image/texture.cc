@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "kernels/window_distance.h"
+#include "kernels/image/window_distance.h"
 
 namespace heed {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "kernels/elementwise.h"
+#include "kernels/copy.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "kernels/matmul/amx.h"
+#include "kernels/matmul/amx/amx.h"
 
 namespace heed {
 namespace {

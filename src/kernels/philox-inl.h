@@ -1,4 +1,4 @@
-// Philox4x32-10 on vectors, in the order that kernels/dropout.h defines.
+// Philox4x32-10 on vectors, in the order that kernels/elementwise/dropout.h defines.
 #if defined(HEED_KERNELS_PHILOX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEED_KERNELS_PHILOX_INL_H_
 #undef HEED_KERNELS_PHILOX_INL_H_
@@ -7,7 +7,7 @@
 #endif
 
 #include "base/random.h"
-#include "kernels/dropout.h"
+#include "kernels/elementwise/dropout.h"
 #include "kernels/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();

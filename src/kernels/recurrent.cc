@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "kernels/gate-inl.h"
+#include "kernels/elementwise/gate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {

@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "formats/tensor_files.h"
-#include "kernels/matmul/int8.h"
-#include "models/huggingface.h"
+#include "kernels/matmul/int8/int8.h"
+#include "models/imports/huggingface.h"
 
 namespace heed {
 namespace {

@@ -16,7 +16,7 @@
 #include "base/config.h"
 #include "models/model.h"
 #include "models/registry.h"
-#include "nn/module.h"
+#include "nn/parameters.h"
 #include "text/tokenizer.h"
 
 namespace heed {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/reduction.h"
+#include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
 namespace heed {

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "base/error.h"
-#include "models/bert.h"
-#include "models/conv.h"
-#include "models/gpt.h"
-#include "models/image_transformer.h"
-#include "models/music_transformer.h"
-#include "models/pixel_cnn.h"
-#include "models/rnn.h"
-#include "models/rnn_encoder.h"
-#include "models/rnn_language.h"
-#include "models/transformer.h"
+#include "models/images/image_transformer.h"
+#include "models/images/pixel_cnn.h"
+#include "models/language/bert.h"
+#include "models/language/gpt.h"
+#include "models/language/music_transformer.h"
+#include "models/language/rnn_encoder.h"
+#include "models/language/rnn_language.h"
+#include "models/translation/conv.h"
+#include "models/translation/rnn.h"
+#include "models/translation/transformer.h"
 
 namespace heed {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "models/model.h"
-#include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace heed {
 

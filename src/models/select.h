@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "ops/gather.h"
+#include "ops/shape/gather.h"
 #include "tensor/tensor.h"
 
 namespace heed {

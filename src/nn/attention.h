@@ -5,7 +5,7 @@
 
 #include "nn/kv_cache.h"
 #include "nn/layers.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace heed {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
-#include "ops/gather.h"
-#include "ops/shape.h"
+#include "ops/shape/gather.h"
+#include "ops/shape/shape.h"
 
 namespace heed {
 

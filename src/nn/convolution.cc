@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 #include "ops/conv.h"
-#include "ops/shape.h"
+#include "ops/shape/shape.h"
 
 namespace heed {
 

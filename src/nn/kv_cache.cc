@@ -7,8 +7,8 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/gather.h"
-#include "ops/shape.h"
+#include "ops/shape/gather.h"
+#include "ops/shape/shape.h"
 
 namespace heed {
 namespace {

@@ -1,12 +1,12 @@
 // The small layers that everything is made of. Each owns handles on its parameters, nothing else.
 #pragma once
 
-#include "nn/module.h"
-#include "ops/elementwise.h"
-#include "ops/embedding.h"
+#include "nn/parameters.h"
 #include "ops/feed_forward.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "ops/pointwise.h"
+#include "ops/shape/embedding.h"
 
 namespace heed {
 

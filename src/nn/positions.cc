@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "nn/sinusoid.h"
-#include "ops/elementwise.h"
-#include "ops/shape.h"
+#include "ops/pointwise.h"
+#include "ops/shape/shape.h"
 
 namespace heed {
 namespace {

@@ -1,7 +1,7 @@
 #include "nn/recurrent.h"
 
-#include "ops/cast.h"
-#include "ops/shape.h"
+#include "ops/shape/cast.h"
+#include "ops/shape/shape.h"
 
 namespace heed {
 namespace {

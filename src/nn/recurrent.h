@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "nn/layers.h"
-#include "ops/additive_attention.h"
+#include "ops/attention/additive_attention.h"
 #include "ops/recurrent.h"
 
 namespace heed {

@@ -7,10 +7,10 @@
 
 #include "autograd/tape.h"
 #include "kernels/cpu.h"
-#include "kernels/im2col.h"
+#include "kernels/indexing/im2col.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/pool.h"
-#include "kernels/reduce.h"
+#include "kernels/reduction/column_sum.h"
+#include "kernels/reduction/pool.h"
 #include "ops/check.h"
 #include "ops/operands.h"
 

@@ -1,8 +1,8 @@
 #include "ops/feed_forward.h"
 
 #include "autograd/tape.h"
-#include "kernels/activate.h"
-#include "kernels/dropout.h"
+#include "kernels/elementwise/activate.h"
+#include "kernels/elementwise/dropout.h"
 #include "ops/check.h"
 #include "ops/linear.h"
 #include "ops/linear_backward.h"

@@ -6,7 +6,7 @@
 // it keeps it once and computes the other again on the way back.
 #pragma once
 
-#include "kernels/activation.h"
+#include "kernels/elementwise/activation.h"
 #include "tensor/tensor.h"
 
 namespace heed {

@@ -1,9 +1,9 @@
 #include "ops/linear.h"
 
 #include "autograd/tape.h"
-#include "kernels/activate.h"
+#include "kernels/elementwise/activate.h"
 #include "kernels/matmul/matmul.h"
-#include "kernels/reduce.h"
+#include "kernels/reduction/column_sum.h"
 #include "ops/check.h"
 #include "ops/linear_backward.h"
 #include "ops/operands.h"

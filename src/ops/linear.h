@@ -1,7 +1,7 @@
 // Linear maps: y = activation(x W^T + b), and products of batches of matrices.
 #pragma once
 
-#include "kernels/activation.h"
+#include "kernels/elementwise/activation.h"
 #include "tensor/tensor.h"
 
 namespace heed {

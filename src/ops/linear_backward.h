@@ -1,7 +1,7 @@
 // The backward pass of a linear map, for the ops that contain one.
 #pragma once
 
-#include "kernels/activation.h"
+#include "kernels/elementwise/activation.h"
 #include "tensor/tensor.h"
 
 namespace heed {

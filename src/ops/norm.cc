@@ -1,7 +1,7 @@
 #include "ops/norm.h"
 
 #include "autograd/tape.h"
-#include "kernels/norm.h"
+#include "kernels/reduction/norm.h"
 #include "ops/check.h"
 
 namespace heed {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/pointwise.h"
+#include "kernels/elementwise/pointwise.h"
 #include "ops/check.h"
 #include "tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include "kernels/matmul/frozen.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/recurrent.h"
-#include "kernels/reduce.h"
+#include "kernels/reduction/column_sum.h"
 #include "ops/check.h"
 #include "ops/operands.h"
 

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "autograd/tape.h"
-#include "kernels/reduction.h"
+#include "kernels/reduction/axis_reduction.h"
 #include "ops/operands.h"
 
 namespace heed {

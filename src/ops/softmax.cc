@@ -1,7 +1,7 @@
 #include "ops/softmax.h"
 
 #include "autograd/tape.h"
-#include "kernels/softmax.h"
+#include "kernels/reduction/softmax.h"
 #include "ops/operands.h"
 
 namespace heed {

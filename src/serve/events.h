@@ -13,7 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include "decode/text_rows.h"
+#include "decode/text/text_rows.h"
 
 namespace heed::serve {
 

@@ -7,13 +7,13 @@
 #include <thread>
 
 #include "base/error.h"
-#include "models/causal_transformer.h"
-#include "serve/completion_service.h"
-#include "serve/encode_service.h"
-#include "serve/http.h"
-#include "serve/image_service.h"
-#include "serve/music_service.h"
-#include "serve/translate_service.h"
+#include "models/language/causal_transformer.h"
+#include "serve/http/http.h"
+#include "serve/services/completion_service.h"
+#include "serve/services/encode_service.h"
+#include "serve/services/image_service.h"
+#include "serve/services/music_service.h"
+#include "serve/services/translate_service.h"
 
 namespace heed::serve {
 namespace {

@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "data/music_tokens.h"
-#include "decode/classify.h"
-#include "decode/generate.h"
-#include "decode/sample_images.h"
-#include "decode/translator.h"
+#include "data/music/music_tokens.h"
+#include "decode/images/sample_images.h"
+#include "decode/text/classify.h"
+#include "decode/text/generate.h"
+#include "decode/text/translator.h"
+#include "serve/api/json_request.h"
 #include "serve/engine.h"
-#include "serve/json_request.h"
 
 namespace heed::serve {
 

@@ -61,7 +61,8 @@ class Tensor {
 
   // The same elements under another shape of the same size; the gradient is shared too.
   Tensor reshape(const Shape& shape) const;
-  // Leading rows [begin, end) as a view without gradient; `ops/shape.h` has the differentiable one.
+  // Leading rows [begin, end) as a view without gradient; `ops/shape/shape.h` has the
+  // differentiable one.
   Tensor rows(int64_t begin, int64_t end) const;
   // Shape, dtype and gradient slot without the elements: for backward closures that contribute to
   // a gradient but need not keep the values alive.

@@ -11,7 +11,7 @@
 
 #include "base/config.h"
 #include "base/error.h"
-#include "text/byte_bpe.h"
+#include "text/bpe/byte_bpe.h"
 #include "text/wordpiece.h"
 
 namespace heed {

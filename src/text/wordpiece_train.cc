@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "text/pair_merges.h"
+#include "text/bpe/pair_merges.h"
 #include "text/unicode.h"
 
 namespace heed {

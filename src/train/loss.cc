@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "models/model.h"
-#include "ops/agreement.h"
-#include "ops/cross_entropy.h"
-#include "ops/elementwise.h"
-#include "ops/gather.h"
+#include "ops/loss/agreement.h"
+#include "ops/loss/cross_entropy.h"
+#include "ops/pointwise.h"
 #include "ops/reduce.h"
+#include "ops/shape/gather.h"
 #include "ops/softmax.h"
 
 namespace heed {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "kernels/adafactor.h"
-#include "kernels/adam.h"
-#include "kernels/sm3.h"
+#include "kernels/optimizer/adafactor.h"
+#include "kernels/optimizer/adam.h"
+#include "kernels/optimizer/sm3.h"
 
 namespace heed {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/config.h"
-#include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace heed {
 

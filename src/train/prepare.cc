@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "data/demo_files.h"
-#include "data/lines.h"
+#include "data/demo/demo_files.h"
+#include "data/text/lines.h"
 #include "train/checkpoint.h"
 
 namespace heed {

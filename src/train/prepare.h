@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "data/pairs.h"
+#include "data/text/pairs.h"
 #include "models/folder.h"
 #include "train/recipe.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/config.h"
+#include "tasks/image_data.h"
 #include "text/tokenizer.h"
-#include "train/image_data.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 

@@ -1,14 +1,14 @@
 #include "train/task.h"
 
-#include "train/accompany_task.h"
-#include "train/classify_task.h"
-#include "train/image_task.h"
-#include "train/language_task.h"
-#include "train/masked_task.h"
-#include "train/music_task.h"
-#include "train/similarity_task.h"
-#include "train/summarise_task.h"
-#include "train/translate_task.h"
+#include "tasks/accompany_task.h"
+#include "tasks/classify_task.h"
+#include "tasks/image_task.h"
+#include "tasks/language_task.h"
+#include "tasks/masked_task.h"
+#include "tasks/music_task.h"
+#include "tasks/similarity_task.h"
+#include "tasks/summarise_task.h"
+#include "tasks/translate_task.h"
 
 namespace heed {
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
-#include "ops/elementwise.h"
+#include "ops/pointwise.h"
 #include "train/prepare.h"
 
 namespace heed {

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "data/lines.h"
-#include "train/bleu.h"
+#include "data/text/lines.h"
 #include "train/loss.h"
+#include "train/metrics/bleu.h"
 
 namespace heed {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "data/batches.h"
-#include "decode/translate.h"
+#include "decode/text/beam_search.h"
 #include "models/folder.h"
 #include "models/model.h"
 

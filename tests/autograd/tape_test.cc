@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "ops/elementwise.h"
 #include "ops/linear.h"
+#include "ops/pointwise.h"
 
 namespace heed {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/attention_page.h"
+#include "cli/pictures/attention_page.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "cli/bitmap_font.h"
-#include "cli/canvas.h"
-#include "cli/label.h"
+#include "cli/pictures/bitmap_font.h"
+#include "cli/pictures/canvas.h"
+#include "cli/pictures/label.h"
 #include "formats/png.h"
 #include "support/error_of.h"
 #include "text/unicode_class.h"

@@ -9,7 +9,7 @@ tiny=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1152 --
   --set model.heads=2 --set model.layers=1 --set model.hidden=32 --set model.block_rows=4
   --set model.block_columns=4 --set model.memory_rows=4 --set model.memory_columns=4 --set train.steps=3
   --set validation.every=3)
-"$heed" train "$recipes/digits.toml" --out drawn "${tiny[@]}" > said.txt 2>&1 || fail "train: $(cat said.txt)"
+"$heed" train "$recipes/images/digits.toml" --out drawn "${tiny[@]}" > said.txt 2>&1 || fail "train: $(cat said.txt)"
 grep -qE 'nats an image, [0-9.]+ bits a dimension, over [0-9]+ images' said.txt || fail "train says $(cat said.txt)"
 
 # By class, ten in a row; the same seed draws the same.
@@ -42,7 +42,7 @@ grep -q '^halves.png: 2 images' said.txt || fail "complete says $(cat said.txt)"
 expect_failure "does not enlarge images" "$heed" image upscale --model drawn some --output bad.png
 
 # Super-resolution.
-"$heed" train "$recipes/digits.toml" --out large "${tiny[@]}" --set image.enlarge=4 --set image.classes=false \
+"$heed" train "$recipes/images/digits.toml" --out large "${tiny[@]}" --set image.enlarge=4 --set image.classes=false \
   --set model.encoder_layers=1 > said.txt 2>&1 || fail "train: $(cat said.txt)"
 "$heed" image upscale --model large --count 2 some --output large.png > said.txt 2> err.txt ||
   fail "upscale: $(cat err.txt)"
@@ -53,7 +53,7 @@ expect "small ones" "larger.png: 2 images, 25 x 25" "$(cat said.txt)"
 expect_failure "heed image upscale" "$heed" image sample --model large --output bad.png
 
 # Colours, and distributions as mixtures.
-"$heed" train "$recipes/digits.toml" --out mixed "${tiny[@]}" --set image.drawn=shapes --set image.binarise=no \
+"$heed" train "$recipes/images/digits.toml" --out mixed "${tiny[@]}" --set image.drawn=shapes --set image.binarise=no \
   --set image.classes=false --set model.output=mixture --set model.mixtures=2 > said.txt 2>&1 || fail "train: $(cat said.txt)"
 "$heed" image sample --model mixed --count 2 --output shapes.png > said.txt 2>&1 || fail "sample: $(cat said.txt)"
 expect_failure "is not" "$heed" generate --model drawn --prompt x

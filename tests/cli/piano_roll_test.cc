@@ -1,5 +1,5 @@
 // Piano rolls: every note is a rectangle where it belongs; and the page of who looked at whom.
-#include "cli/piano_roll.h"
+#include "cli/pictures/piano_roll.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <regex>
 #include <set>
 
-#include "cli/music_page.h"
+#include "cli/pictures/music_page.h"
 #include "formats/png.h"
 #include "support/error_of.h"
 

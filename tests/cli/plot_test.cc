@@ -1,4 +1,4 @@
-#include "cli/plot.h"
+#include "cli/pictures/plot.h"
 
 #include <gtest/gtest.h>
 

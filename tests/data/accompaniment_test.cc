@@ -1,5 +1,5 @@
 // Melodies and accompaniments as tokens: of hand-made pieces, cut into windows, as batches.
-#include "data/accompaniment.h"
+#include "data/music/accompaniment.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <set>
 
-#include "data/accompany_epochs.h"
+#include "data/music/accompany_epochs.h"
 #include "music/performance.h"
 #include "support/error_of.h"
 

@@ -1,6 +1,6 @@
 // The built-in corpus: sizes, splits and counts; and its Italian, by fixed clauses and by patterns
 // that no sentence may match.
-#include "data/demo_corpus.h"
+#include "data/demo/demo_corpus.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <set>
 #include <sstream>
 
-#include "data/demo_grammar.h"
+#include "data/demo/demo_grammar.h"
 #include "support/error_of.h"
 
 namespace heed {

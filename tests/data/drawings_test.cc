@@ -1,4 +1,4 @@
-#include "data/drawings.h"
+#include "data/images/drawings.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/parallel.h"
-#include "data/images.h"
+#include "data/images/images.h"
 #include "support/error_of.h"
 
 namespace heed {

@@ -1,11 +1,11 @@
-#include "data/images.h"
+#include "data/images/images.h"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
 #include "base/random.h"
-#include "data/resize.h"
+#include "data/images/resize.h"
 #include "support/error_of.h"
 #include "support/text_files.h"
 

@@ -1,5 +1,5 @@
 // The composed pieces keep their rules.
-#include "data/music_demo.h"
+#include "data/music/music_demo.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Pieces of music: read, changed, and cut for training.
-#include "data/music_epochs.h"
+#include "data/music/music_epochs.h"
 
 #include <gtest/gtest.h>
 

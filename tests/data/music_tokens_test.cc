@@ -1,5 +1,5 @@
 // The vocabularies of music: complete, kept by files, and told from others.
-#include "data/music_tokens.h"
+#include "data/music/music_tokens.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "data/pairs.h"
+#include "data/text/pairs.h"
 
 #include <gtest/gtest.h>
 

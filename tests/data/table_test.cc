@@ -1,5 +1,5 @@
 // Tables of labelled texts: columns by name and by number, and what is wrong with them.
-#include "data/table.h"
+#include "data/text/table.h"
 
 #include <gtest/gtest.h>
 

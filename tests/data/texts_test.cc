@@ -1,5 +1,5 @@
 // Texts as encoders read them: special tokens, truncation, batches, epochs.
-#include "data/texts.h"
+#include "data/text/texts.h"
 
 #include <gtest/gtest.h>
 

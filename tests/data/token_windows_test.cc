@@ -1,6 +1,6 @@
 // Windows of a long text: what they hold, that an epoch has no token twice, and that a state says
 // it all.
-#include "data/token_windows.h"
+#include "data/text/token_windows.h"
 
 #include <gtest/gtest.h>
 

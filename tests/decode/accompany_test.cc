@@ -1,5 +1,5 @@
 // Accompaniments: an encoder-decoder as a language model, and what is drawn from it.
-#include "decode/accompany.h"
+#include "decode/music/accompany.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Classes, scores and words behind masks, against what the model's outputs give by hand.
-#include "decode/classify.h"
+#include "decode/text/classify.h"
 
 #include <gtest/gtest.h>
 

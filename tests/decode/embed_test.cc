@@ -1,6 +1,6 @@
 // Texts as vectors: against what the model's outputs give by hand, and whatever else is in the
 // list.
-#include "decode/embed.h"
+#include "decode/text/embed.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Text behind prompts: the same alone and in company, what ends it, and what happens when the
 // model's context is full.
-#include "decode/generate.h"
+#include "decode/text/generate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Asking for the notes of a returning motif: counted right, and what they are compared with.
-#include "decode/motif.h"
+#include "decode/music/motif.h"
 
 #include <gtest/gtest.h>
 
-#include "data/music_tokens.h"
+#include "data/music/music_tokens.h"
 #include "support/error_of.h"
 #include "support/tiny_music.h"
 

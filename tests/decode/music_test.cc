@@ -1,6 +1,6 @@
 // Music behind motifs: the motif is kept, limits hold, the same seed gives the same, and notes are
 // told from each other by their tokens.
-#include "decode/music.h"
+#include "decode/music/music.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "decode/note_attention.h"
+#include "decode/music/note_attention.h"
 #include "music/performance.h"
 #include "support/error_of.h"
 #include "support/tiny_music.h"

@@ -1,14 +1,14 @@
 // How well a text is foreseen, against a sum over the logits of every window by hand.
-#include "decode/perplexity.h"
+#include "decode/text/perplexity.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "models/gpt.h"
-#include "models/rnn_language.h"
-#include "ops/cross_entropy.h"
+#include "models/language/gpt.h"
+#include "models/language/rnn_language.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/error_of.h"
 
 namespace heed::testing {

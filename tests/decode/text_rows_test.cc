@@ -1,5 +1,5 @@
 // Rows that come and go: each says what it says alone, to the last bit, whatever the others do.
-#include "decode/text_rows.h"
+#include "decode/text/text_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "decode/generate.h"
+#include "decode/text/generate.h"
 #include "support/error_of.h"
 #include "support/tiny_folder.h"
 

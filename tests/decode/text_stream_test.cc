@@ -1,5 +1,5 @@
 // Tokens as text while they come: whole characters, and nothing of a stop text.
-#include "decode/text_stream.h"
+#include "decode/text/text_stream.h"
 
 #include <gtest/gtest.h>
 

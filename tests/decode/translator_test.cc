@@ -1,6 +1,6 @@
 // Texts in, translations out: order, empty lines, lines that are too long, and bytes that are no
 // text.
-#include "decode/translator.h"
+#include "decode/text/translator.h"
 
 #include <gtest/gtest.h>
 

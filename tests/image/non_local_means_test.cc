@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/parallel.h"
-#include "data/drawings.h"
+#include "data/images/drawings.h"
 #include "image/quality.h"
 #include "support/error_of.h"
 

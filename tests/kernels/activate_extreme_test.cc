@@ -1,8 +1,8 @@
 // Activations far from zero, where exponentials overflow.
 #include <gtest/gtest.h>
 
-#include "kernels/activate.h"
-#include "kernels/reference.h"
+#include "kernels/elementwise/activate.h"
+#include "kernels/reference/reference.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,9 +1,9 @@
 // Activations and their derivatives against the reference, at every instruction set.
-#include "kernels/activate.h"
+#include "kernels/elementwise/activate.h"
 
 #include <gtest/gtest.h>
 
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,10 +1,10 @@
 // Steps of Adafactor against the paper's formulas in double, at every instruction set.
-#include "kernels/adafactor.h"
+#include "kernels/optimizer/adafactor.h"
 
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference_adafactor.h"
+#include "kernels/reference/adafactor.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,10 +1,10 @@
 // Optimizer steps against the papers' formulas in double, at every instruction set.
-#include "kernels/adam.h"
+#include "kernels/optimizer/adam.h"
 
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference_adam.h"
+#include "kernels/reference/adam.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

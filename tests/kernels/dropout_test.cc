@@ -1,5 +1,5 @@
 // The dropout kernel keeps exactly the elements that Dropout::keeps names.
-#include "kernels/dropout.h"
+#include "kernels/elementwise/dropout.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/elementwise.h"
-#include "kernels/reduce.h"
+#include "kernels/copy.h"
+#include "kernels/reduction/column_sum.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,5 +1,5 @@
 // Int8 matrices: quantising, packing, rows and products, at every instruction set.
-#include "kernels/matmul/int8.h"
+#include "kernels/matmul/int8/int8.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // The mixture's losses and slopes against the reference, at every instruction set.
-#include "kernels/logistic_mixture.h"
+#include "kernels/reduction/logistic_mixture.h"
 
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference_logistic_mixture.h"
+#include "kernels/reference/logistic_mixture.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,10 +1,10 @@
 // Losses and their slopes against the reference, at every instruction set.
-#include "kernels/loss.h"
+#include "kernels/reduction/loss.h"
 
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference_loss.h"
+#include "kernels/reference/loss.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

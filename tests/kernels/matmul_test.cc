@@ -5,7 +5,7 @@
 #include "base/random.h"
 #include "kernels/cpu.h"
 #include "kernels/matmul/frozen.h"
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "ops/operands.h"
 #include "tensor/tensor.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/non_local_means.h"
+#include "kernels/image/non_local_means.h"
 
 #include "support/kernel_buffer.h"
 

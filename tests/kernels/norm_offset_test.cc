@@ -1,8 +1,8 @@
 // Layer norm of rows whose mean is large against their spread.
 #include <gtest/gtest.h>
 
-#include "kernels/norm.h"
-#include "kernels/reference.h"
+#include "kernels/reduction/norm.h"
+#include "kernels/reference/reference.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,13 +1,13 @@
 // Layer norm and RMS norm with residual and dropout against the reference, at every instruction
 // set.
-#include "kernels/norm.h"
+#include "kernels/reduction/norm.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
 #include "base/parallel.h"
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {
@@ -126,7 +126,7 @@ TEST(Norm, Forward) {
   });
 }
 
-// The formula of kernels/norm.cc in double.
+// The formula of kernels/reduction/norm.cc in double.
 struct Gradients {
   std::vector<double> s, branch, gamma, beta;
 };

@@ -1,11 +1,11 @@
 // Functions of one, two and three operands against the reference, at every instruction set.
-#include "kernels/pointwise.h"
+#include "kernels/elementwise/pointwise.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "kernels/reference_pointwise.h"
+#include "kernels/reference/pointwise.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

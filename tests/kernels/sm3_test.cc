@@ -1,10 +1,10 @@
 // Steps of SM3 against the paper's formulas in double, at every instruction set.
-#include "kernels/sm3.h"
+#include "kernels/optimizer/sm3.h"
 
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference_sm3.h"
+#include "kernels/reference/sm3.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,12 +1,12 @@
 // Softmax along the last and along inner axes against the reference, at every instruction set.
-#include "kernels/softmax.h"
+#include "kernels/reduction/softmax.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "base/parallel.h"
-#include "kernels/reference_softmax.h"
+#include "kernels/reference/softmax.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -1,4 +1,4 @@
-#include "kernels/window_distance.h"
+#include "kernels/image/window_distance.h"
 
 #include "support/kernel_buffer.h"
 

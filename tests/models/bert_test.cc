@@ -1,10 +1,10 @@
 // BERT: padding and other texts of a batch leave no trace, text types matter, heads that are not
 // there are errors, and it learns.
-#include "models/bert.h"
+#include "models/language/bert.h"
 
 #include <gtest/gtest.h>
 
-#include "ops/cross_entropy.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"

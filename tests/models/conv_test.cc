@@ -1,4 +1,4 @@
-#include "models/conv.h"
+#include "models/translation/conv.h"
 
 #include <gtest/gtest.h>
 

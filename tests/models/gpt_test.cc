@@ -1,4 +1,4 @@
-#include "models/gpt.h"
+#include "models/language/gpt.h"
 
 #include <gtest/gtest.h>
 

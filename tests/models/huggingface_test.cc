@@ -1,6 +1,6 @@
 // GPT-2 and BERT in Hugging Face's folders: their names, shapes and layouts, written out here as
 // the transformers library has them, and files that differ in what such files differ in.
-#include "models/huggingface.h"
+#include "models/imports/huggingface.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "autograd/tape.h"
-#include "decode/sample_images.h"
-#include "models/image_order.h"
+#include "decode/images/sample_images.h"
+#include "models/images/image_order.h"
 #include "models/registry.h"
 #include "support/error_of.h"
 #include "support/op_case.h"

@@ -5,10 +5,10 @@
 #include <cstdlib>
 
 #include "base/file.h"
-#include "decode/translator.h"
+#include "decode/text/translator.h"
 #include "formats/safetensors.h"
 #include "models/folder.h"
-#include "models/import_ctranslate2.h"
+#include "models/imports/import_ctranslate2.h"
 #include "ops/softmax.h"
 #include "support/error_of.h"
 #include "support/text_files.h"

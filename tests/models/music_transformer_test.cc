@@ -1,4 +1,4 @@
-#include "models/music_transformer.h"
+#include "models/language/music_transformer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // The recurrent text classifier: padding changes nothing, and a class is told from both ends.
-#include "models/rnn_encoder.h"
+#include "models/language/rnn_encoder.h"
 
 #include <gtest/gtest.h>
 
-#include "ops/cross_entropy.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/error_of.h"
 #include "train/optimizer.h"
 

@@ -1,4 +1,4 @@
-#include "models/rnn_language.h"
+#include "models/language/rnn_language.h"
 
 #include <gtest/gtest.h>
 

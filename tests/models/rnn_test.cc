@@ -1,4 +1,4 @@
-#include "models/rnn.h"
+#include "models/translation/rnn.h"
 
 #include <gtest/gtest.h>
 

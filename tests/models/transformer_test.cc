@@ -1,4 +1,4 @@
-#include "models/transformer.h"
+#include "models/translation/transformer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "ops/additive_attention.h"
+#include "ops/attention/additive_attention.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "kernels/cpu.h"
-#include "kernels/reference_additive_attention.h"
+#include "kernels/reference/additive_attention.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

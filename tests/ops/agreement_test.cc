@@ -1,4 +1,4 @@
-#include "ops/agreement.h"
+#include "ops/loss/agreement.h"
 
 #include <gtest/gtest.h>
 

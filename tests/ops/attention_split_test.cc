@@ -4,7 +4,7 @@
 #include "autograd/tape.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 namespace heed {
 namespace {

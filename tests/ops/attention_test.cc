@@ -1,4 +1,4 @@
-#include "ops/attention.h"
+#include "ops/attention/attention.h"
 
 #include <gtest/gtest.h>
 
@@ -6,9 +6,9 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/attention.h"
+#include "kernels/attention/attention.h"
 #include "kernels/cpu.h"
-#include "kernels/reference_attention.h"
+#include "kernels/reference/attention.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

@@ -1,4 +1,4 @@
-#include "ops/cast.h"
+#include "ops/shape/cast.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "ops/feed_forward.h"
 #include "support/op_case.h"
 

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "kernels/reference_conv.h"
+#include "kernels/reference/conv.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

@@ -1,4 +1,4 @@
-#include "ops/embedding.h"
+#include "ops/shape/embedding.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "ops/feed_forward.h"
 
-#include "kernels/dropout.h"
-#include "kernels/reference.h"
+#include "kernels/elementwise/dropout.h"
+#include "kernels/reference/reference.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

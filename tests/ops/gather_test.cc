@@ -1,4 +1,4 @@
-#include "ops/gather.h"
+#include "ops/shape/gather.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/parallel.h"
 #include "base/random.h"
-#include "kernels/reference_shape.h"
+#include "kernels/reference/shape.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

@@ -4,7 +4,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference.h"
+#include "kernels/reference/reference.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

@@ -1,4 +1,4 @@
-#include "ops/logistic_mixture.h"
+#include "ops/loss/logistic_mixture.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "autograd/tape.h"
 #include "base/random.h"
-#include "kernels/reference_logistic_mixture.h"
+#include "kernels/reference/logistic_mixture.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

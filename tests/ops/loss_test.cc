@@ -1,4 +1,4 @@
-#include "ops/loss.h"
+#include "ops/loss/loss.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference_loss.h"
+#include "kernels/reference/loss.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/norm.h"
-#include "kernels/reference.h"
+#include "kernels/reduction/norm.h"
+#include "kernels/reference/reference.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

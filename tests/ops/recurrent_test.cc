@@ -6,7 +6,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference_recurrent.h"
+#include "kernels/reference/recurrent.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

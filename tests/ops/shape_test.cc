@@ -1,10 +1,10 @@
-#include "ops/shape.h"
+#include "ops/shape/shape.h"
 
 #include <gtest/gtest.h>
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference_shape.h"
+#include "kernels/reference/shape.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 

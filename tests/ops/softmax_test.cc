@@ -6,7 +6,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference_softmax.h"
+#include "kernels/reference/softmax.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "heed.h"
-#include "models/bert.h"
 #include "models/folder.h"
+#include "models/language/bert.h"
 #include "parity/dump.h"
 
 namespace heed::parity {

@@ -1,6 +1,6 @@
 // Completions through an engine: the same text alone and among others, cancelled ones leave no
 // slot busy, and what cannot be is refused.
-#include "serve/completion_service.h"
+#include "serve/services/completion_service.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "serve/http.h"
+#include "serve/http/http.h"
 #include "serve/http_client.h"
 
 namespace heed::serve {

@@ -1,5 +1,5 @@
 // The server's answers: routes, errors, keys, headers, streams, starting and stopping.
-#include "serve/http.h"
+#include "serve/http/http.h"
 
 #include <gtest/gtest.h>
 

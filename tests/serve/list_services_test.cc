@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "serve/encode_service.h"
+#include "serve/services/encode_service.h"
+#include "serve/services/translate_service.h"
 #include "serve/serving.h"
-#include "serve/translate_service.h"
 #include "support/tiny_encoder.h"
 
 namespace heed::serve::testing {

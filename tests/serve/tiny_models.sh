@@ -55,8 +55,8 @@ tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1
 for name in language masked classes pairs; do
   train_tiny $name.toml $name
 done
-train_tiny "$recipes/digits.toml" digits "${tiny_image[@]}"
-train_tiny "$recipes/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
+train_tiny "$recipes/images/digits.toml" digits "${tiny_image[@]}"
+train_tiny "$recipes/images/digits.toml" larger "${tiny_image[@]}" --set image.enlarge=4 --set image.classes=false \
   --set model.encoder_layers=1
 "$music_folder" piano performance
 "$music_folder" harmonise chorale accompany

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/copy.h"
 #include "kernels/cpu.h"
-#include "kernels/elementwise.h"
 #include "tensor/dtype.h"
 
 namespace heed::testing {

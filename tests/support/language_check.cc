@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autograd/tape.h"
-#include "ops/cross_entropy.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
 

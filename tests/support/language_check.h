@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/model.h"
-#include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace heed::testing {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ops/cross_entropy.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
 

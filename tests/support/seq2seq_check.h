@@ -4,7 +4,7 @@
 #pragma once
 
 #include "models/model.h"
-#include "nn/module.h"
+#include "nn/parameters.h"
 
 namespace heed::testing {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "data/music_tokens.h"
+#include "data/music/music_tokens.h"
 #include "support/tiny_folder.h"
 
 namespace heed::testing {

@@ -1,5 +1,5 @@
 // GPT-2's tokenizer against expected ids of others, and against BPE written out.
-#include "text/byte_bpe.h"
+#include "text/bpe/byte_bpe.h"
 
 #include <gtest/gtest.h>
 
@@ -15,8 +15,8 @@
 
 #include "base/file.h"
 #include "tests/support/error_of.h"
-#include "text/byte_alphabet.h"
-#include "text/gpt2_split.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/bpe/gpt2_split.h"
 #include "text/unicode.h"
 
 namespace heed {

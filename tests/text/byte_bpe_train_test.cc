@@ -1,4 +1,4 @@
-#include "text/byte_bpe_train.h"
+#include "text/bpe/byte_bpe_train.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "tests/support/error_of.h"
-#include "text/byte_alphabet.h"
-#include "text/gpt2_split.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/bpe/gpt2_split.h"
 
 namespace heed {
 namespace {

@@ -1,4 +1,4 @@
-#include "text/gpt2_split.h"
+#include "text/bpe/gpt2_split.h"
 
 #include <gtest/gtest.h>
 

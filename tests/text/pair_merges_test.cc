@@ -1,4 +1,4 @@
-#include "text/pair_merges.h"
+#include "text/bpe/pair_merges.h"
 
 #include <gtest/gtest.h>
 

@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "data/lines.h"
-#include "text/byte_bpe.h"
+#include "data/text/lines.h"
+#include "text/bpe/byte_bpe.h"
 #include "text/wordpiece.h"
 
 namespace heed {

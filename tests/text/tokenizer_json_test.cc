@@ -14,8 +14,8 @@
 #include "base/file.h"
 #include "tests/support/error_of.h"
 #include "tests/support/text_files.h"
-#include "text/byte_alphabet.h"
-#include "text/byte_bpe.h"
+#include "text/bpe/byte_alphabet.h"
+#include "text/bpe/byte_bpe.h"
 #include "text/wordpiece.h"
 
 namespace heed {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "data/lines.h"
+#include "data/text/lines.h"
 #include "tests/support/error_of.h"
 #include "text/unicode.h"
 

@@ -1,5 +1,5 @@
 // BLEU against sacreBLEU's own tables, published system scores and numbers done by hand.
-#include "train/bleu.h"
+#include "train/metrics/bleu.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // chrF and chrF++ against sacreBLEU's own tables, published system scores and numbers by hand.
-#include "train/chrf.h"
+#include "train/metrics/chrf.h"
 
 #include <gtest/gtest.h>
 

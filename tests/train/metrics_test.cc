@@ -1,5 +1,5 @@
 // Scores of predictions against values computed by hand.
-#include "train/metrics.h"
+#include "train/metrics/metrics.h"
 
 #include <gtest/gtest.h>
 

@@ -56,7 +56,7 @@ class EnvironmentVariable {
 
 TEST(Recipe, EveryRecipeOfTheRepositoryIsValidAndRoundTrips) {
   int seen = 0;
-  for (const fs::directory_entry& entry : fs::directory_iterator("recipes")) {
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator("recipes")) {
     if (entry.path().extension() != ".toml") {
       continue;
     }

@@ -8,8 +8,8 @@
 #include "base/parallel.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/matmul/panels.h"
-#include "models/transformer.h"
-#include "ops/cross_entropy.h"
+#include "models/translation/transformer.h"
+#include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
 

@@ -1,5 +1,5 @@
 // TER against sacreBLEU's own tables, published system scores and numbers by hand.
-#include "train/ter.h"
+#include "train/metrics/ter.h"
 
 #include <gtest/gtest.h>
 

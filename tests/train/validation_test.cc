@@ -7,7 +7,7 @@
 
 #include "support/error_of.h"
 #include "support/tiny_training.h"
-#include "train/bleu.h"
+#include "train/metrics/bleu.h"
 
 namespace heed {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "base/parallel.h"
 #include "base/scratch.h"
-#include "kernels/block_gemm-inl.h"
+#include "kernels/matmul/block_gemm-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {

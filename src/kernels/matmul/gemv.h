@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-#include "kernels/elementwise.h"
+#include "kernels/copy.h"
 
 namespace heed::kernels {
 

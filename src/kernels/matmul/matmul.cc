@@ -5,11 +5,11 @@
 
 #include "base/error.h"
 #include "base/scratch.h"
-#include "kernels/activate.h"
+#include "kernels/elementwise/activate.h"
 #include "kernels/matmul/f32_products.h"
 #include "kernels/matmul/frozen.h"
 #include "kernels/matmul/gemv.h"
-#include "kernels/matmul/int8.h"
+#include "kernels/matmul/int8/int8.h"
 #include "kernels/matmul/onednn.h"
 #include "kernels/matmul/panels.h"
 #include "tensor/tensor.h"

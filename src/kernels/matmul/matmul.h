@@ -13,8 +13,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/activation.h"
-#include "kernels/elementwise.h"
+#include "kernels/copy.h"
+#include "kernels/elementwise/activation.h"
 
 namespace heed::kernels {
 

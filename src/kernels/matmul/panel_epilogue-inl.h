@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/activation.h"
+#include "kernels/elementwise/activation.h"
 #include "kernels/matmul/panels-inl.h"
 #include "tensor/dtype.h"
 

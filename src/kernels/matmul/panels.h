@@ -19,9 +19,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/activation.h"
 #include "kernels/cpu.h"
-#include "kernels/matmul/amx.h"
+#include "kernels/elementwise/activation.h"
+#include "kernels/matmul/amx/amx.h"
 #include "tensor/dtype.h"
 
 namespace heed::panels {

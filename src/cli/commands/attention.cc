@@ -1,0 +1,106 @@
+// `heed attention`: what every head of every layer looks at, as a page or a picture.
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/pictures/attention_page.h"
+#include "decode/text/text_attention.h"
+
+namespace heed::cli {
+namespace {
+
+struct AttentionArguments {
+  std::string model;
+  std::string source;
+  std::string target;
+  std::string output;
+  std::string kind;
+  int64_t layer = -1;
+  int64_t head = -1;
+  int64_t beam = 4;
+};
+
+AttentionMap to_map(const LayerAttention& layer) {
+  AttentionMap map{.kind = layer.kind,
+                   .layer = layer.layer,
+                   .heads = {},
+                   .queries = layer.weights.dim(2),
+                   .keys = layer.weights.dim(3)};
+  const int64_t size = map.queries * map.keys;
+  for (int64_t head = 0; head < layer.weights.dim(1); ++head) {
+    const float* begin = layer.weights.data<float>() + head * size;
+    map.heads.emplace_back(begin, begin + size);
+  }
+  return map;
+}
+
+AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& arguments) {
+  check(!model.tokenizers.source->encode(arguments.source).empty(),
+        "[attention] --source is empty");
+  const TextAttention found = attention_of_text(
+      model, {.text = arguments.source, .second = arguments.target, .beam = arguments.beam});
+  // Of a translation the page has both texts anyway.
+  const bool pair = found.target.empty() && !arguments.target.empty();
+  AttentionDrawing drawing{.title = arguments.source + (pair ? " | " + arguments.target : ""),
+                           .source = found.source,
+                           .target = found.target,
+                           .maps = {}};
+  for (const LayerAttention& layer : found.maps) {
+    drawing.maps.push_back(to_map(layer));
+  }
+  return drawing;
+}
+
+void attention(const AttentionArguments& arguments) {
+  LoadedFolder model;
+  load_folder(arguments.model, DType::f32, model);
+  const AttentionDrawing drawing = look(model, arguments);
+  AttentionSelection selection;
+  if (!arguments.kind.empty()) {
+    selection.kind = arguments.kind;
+  }
+  if (arguments.layer >= 0) {
+    selection.layer = arguments.layer;
+  }
+  if (arguments.head >= 0) {
+    selection.head = arguments.head;
+  }
+  const std::string extension = std::filesystem::path(arguments.output).extension();
+  check(extension == ".html" || extension == ".svg" || extension == ".png",
+        "[attention] --output is {}, expected a name that ends in .html, .svg or .png",
+        arguments.output);
+  write_file(arguments.output, extension == ".html"  ? render_attention_html(drawing, selection)
+                               : extension == ".svg" ? render_attention_svg(drawing, selection)
+                                                     : render_attention_png(drawing, selection));
+  fmt::print("{}: {} maps of {} source and {} target tokens\n", arguments.output,
+             drawing.maps.size(), drawing.source.size(), drawing.target.size());
+}
+
+}  // namespace
+
+void add_attention(CLI::App& app) {
+  auto arguments = std::make_shared<AttentionArguments>();
+  CLI::App* command = app.add_subcommand("attention", "Draw what each layer and head looks at");
+  command->add_option("--model", arguments->model, "model folder")->required();
+  command->add_option("--source", arguments->source, "text to look at")->required();
+  command->add_option("--target", arguments->target,
+                      "its translation (default: the model's own); for BERT the second text");
+  command->add_option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
+      ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
+  command->add_option("--layer", arguments->layer, "only this layer, from 0");
+  command->add_option("--head", arguments->head, "only this head, from 0");
+  command->add_option("--output", arguments->output, "FILE.html, FILE.svg or FILE.png")->required();
+  command->footer(
+      "Examples:\n"
+      "  heed attention --model runs/demo --source 'The animal was tired.' --output look.html\n"
+      "  heed attention --model runs/demo --source 'Hello.' --kind cross --layer 2 --head 0 "
+      "--output look.svg\n"
+      "  heed attention --model gpt2 --source 'The cat sat on the mat because it' --output "
+      "gpt.html\n"
+      "  heed attention --model bert-base-uncased --source 'How old are you?' --target 'I am six.' "
+      "--output bert.html");
+  command->callback([arguments] { attention(*arguments); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,175 @@
+// `heed classify`, `heed fill`, `heed match`: what encoders of texts are asked.
+#include "decode/text/classify.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "data/text/lines.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr int64_t kBatchTokens = 4096;
+// Lines read ahead: enough to sort by length, not the whole of an endless stream.
+constexpr size_t kPool = 4096;
+
+struct ClassifyArguments {
+  std::string model;
+  std::string file = "-";
+  std::optional<DType> precision;
+  bool probabilities = false;
+};
+
+ClassifyText split_pair(const std::string& line) {
+  const size_t tab = line.find('\t');
+  return tab == std::string::npos ? ClassifyText{line, ""}
+                                  : ClassifyText{line.substr(0, tab), line.substr(tab + 1)};
+}
+
+void print_classes(const LoadedEncoder& model, const ClassifyArguments& arguments,
+                   const std::vector<float>& values) {
+  if (model.config.score) {
+    fmt::print("{:.4f}\n", values.front());
+    return;
+  }
+  const auto best = std::max_element(values.begin(), values.end()) - values.begin();
+  fmt::print("{}", model.config.labels[static_cast<size_t>(best)]);
+  for (size_t i = 0; arguments.probabilities && i < values.size(); ++i) {
+    fmt::print("\t{}={:.4f}", model.config.labels[i], values[i]);
+  }
+  fmt::print("\n");
+}
+
+void classify_lines(const ClassifyArguments& arguments) {
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
+  LineReader lines(arguments.file);
+  std::vector<ClassifyText> pool;
+  const auto flush = [&] {
+    for (const std::vector<float>& values : classify(*model, pool, kBatchTokens)) {
+      print_classes(*model, arguments, values);
+    }
+    std::fflush(stdout);
+    pool.clear();
+  };
+  for (std::string line; lines.next(line);) {
+    pool.push_back(split_pair(line));
+    if (pool.size() == kPool) {
+      flush();
+    }
+  }
+  flush();
+}
+
+struct FillArguments {
+  std::string model;
+  std::string file = "-";
+  int64_t k = 5;
+};
+
+void fill_lines(const FillArguments& arguments) {
+  const auto model = load_as<TextEncoder>(arguments.model, DType::f32);
+  LineReader lines(arguments.file);
+  for (std::string line; lines.next(line);) {
+    const auto filled = fill_masks(*model, line, arguments.k);
+    for (size_t mask = 0; mask < filled.size(); ++mask) {
+      fmt::print("{}", lines.line_number());
+      if (filled.size() > 1) {
+        fmt::print(".{}", mask + 1);
+      }
+      for (const FilledWord& word : filled[mask]) {
+        fmt::print("\t{} {:.4f}", word.word, word.probability);
+      }
+      fmt::print("\n");
+    }
+    std::fflush(stdout);
+  }
+}
+
+struct MatchArguments {
+  std::string model;
+  std::string entries;
+  std::string file = "-";
+  std::optional<DType> precision;
+  int64_t k = 3;
+};
+
+// The nearest entries of a list for each line: cosine of mean-pooled vectors.
+void match_lines(const MatchArguments& arguments) {
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
+  const EmbedOptions options{.pooling = Pooling::mean, .normalize = true};
+  const std::vector<std::string> entries = read_lines(arguments.entries);
+  check(!entries.empty(), "[match] {} has no entries", arguments.entries);
+  const auto vectors = embed(*model, entries, options);
+  LineReader lines(arguments.file);
+  for (std::string line; lines.next(line);) {
+    const std::vector<float> wanted = embed(*model, std::span(&line, 1), options).front();
+    std::vector<float> similar;
+    for (const std::vector<float>& vector : vectors) {
+      similar.push_back(std::inner_product(vector.begin(), vector.end(), wanted.begin(), 0.0F));
+    }
+    std::vector<size_t> order(entries.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return similar[a] > similar[b]; });
+    order.resize(std::min(order.size(), static_cast<size_t>(arguments.k)));
+    for (const size_t i : order) {
+      fmt::print("{}\t{:.4f}\t{}\t{}\n", lines.line_number(), similar[i], i + 1, entries[i]);
+    }
+    std::fflush(stdout);
+  }
+}
+
+void add_fill(CLI::App& app) {
+  auto arguments = std::make_shared<FillArguments>();
+  CLI::App* command = app.add_subcommand("fill", "Say the likeliest words for each [MASK]");
+  command->add_option("FILE", arguments->file, "lines with [MASK] (default: standard input)");
+  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+  command->add_option("--top", arguments->k, "words for each mask")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command->footer(
+      "Example:\n  echo 'paris is the [MASK] of france .' | heed fill --model bert-base-uncased");
+  command->callback([arguments] { fill_lines(*arguments); });
+}
+
+void add_match(CLI::App& app) {
+  auto arguments = std::make_shared<MatchArguments>();
+  CLI::App* command =
+      app.add_subcommand("match", "Find the entries of a list that are nearest to a question");
+  command->add_option("FILE", arguments->file, "questions, one a line (default: standard input)");
+  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+  command->add_option("--entries", arguments->entries, "text file with an entry a line")
+      ->required();
+  command->add_option("--top", arguments->k, "entries for each question")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  add_precision(*command, arguments->precision);
+  command->footer(
+      "Prints line, similarity, number of the entry and the entry, nearest first.\n"
+      "Example:\n  echo 'how do I get my money back' | heed match --model all-MiniLM-L6-v2 "
+      "--entries faq.txt");
+  command->callback([arguments] { match_lines(*arguments); });
+}
+
+}  // namespace
+
+void add_classify(CLI::App& app) {
+  auto arguments = std::make_shared<ClassifyArguments>();
+  CLI::App* command = app.add_subcommand("classify", "Tell the classes or scores of texts");
+  command->add_option("FILE", arguments->file,
+                      "texts, or pairs with a tab between, one a line (default: standard input)");
+  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+  add_precision(*command, arguments->precision);
+  command->add_flag("--probabilities", arguments->probabilities, "also those of all classes");
+  command->footer(
+      "Example:\n  echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune");
+  command->callback([arguments] { classify_lines(*arguments); });
+  add_fill(app);
+  add_match(app);
+}
+
+}  // namespace heed::cli

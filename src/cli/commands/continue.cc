@@ -1,0 +1,355 @@
+// `heed continue`: a motif goes in, its continuation comes out as MIDI, sound and pictures; or a
+// melody, and its accompaniment.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/pictures/music_page.h"
+#include "cli/pictures/piano_roll.h"
+#include "cli/train_progress.h"
+#include "decode/music/accompany.h"
+#include "decode/music/music.h"
+#include "decode/music/note_attention.h"
+#include "formats/sound.h"
+#include "music/melody.h"
+
+namespace heed::cli {
+namespace {
+
+constexpr double kDefaultSeconds = 30.0;
+
+struct ContinueArguments {
+  std::string model;
+  std::string motif;
+  std::string melody;
+  std::string output;
+  std::string audio;
+  std::string roll;
+  std::string attention;
+  std::optional<DType> precision;
+  std::optional<double> motif_seconds;
+  std::optional<double> seconds;
+  std::optional<int64_t> tokens;
+  MusicOptions options;
+  bool pedal = true;
+};
+
+void check_extension(const std::string& option, const std::string& file,
+                     const std::vector<std::string>& allowed) {
+  const std::string extension = std::filesystem::path(file).extension();
+  check(file.empty() || std::find(allowed.begin(), allowed.end(), extension) != allowed.end(),
+        "[continue] {} is {}, expected a name that ends in {}", option, file,
+        fmt::format("{}{}", allowed.front(), allowed.size() > 1 ? " or " + allowed.back() : ""));
+}
+
+// Everything that can be found out before the work begins.
+void check_arguments(const ContinueArguments& arguments) {
+  check(!arguments.seconds || !arguments.tokens,
+        "[continue] --seconds and --tokens exclude each other");
+  check(!arguments.motif_seconds || !arguments.motif.empty() || !arguments.melody.empty(),
+        "[continue] --motif-seconds needs a --motif or a --melody");
+  if (!arguments.melody.empty()) {
+    check(arguments.motif.empty(), "[continue] --motif and --melody exclude each other");
+    check(!arguments.seconds && !arguments.tokens,
+          "[continue] --melody says how long the piece is: leave --seconds and --tokens out");
+    check(arguments.attention.empty(), "[continue] --attention does not show accompaniments");
+  }
+  check_extension("--output", arguments.output, {".mid", ".midi"});
+  check_extension("--audio", arguments.audio, {".wav"});
+  check_extension("--roll", arguments.roll, {".svg", ".png"});
+  check_extension("--attention", arguments.attention, {".html"});
+  check_sampling(arguments.options.sampling);
+  if (!arguments.audio.empty()) {
+    const std::string missing = why_no_sound();
+    check(missing.empty(), "{}", missing);
+  }
+}
+
+// A line on a terminal, ten times a second.
+class ContinueProgress {
+ public:
+  void operator()(const MusicProgress& progress) {
+    const auto now = Clock::now();
+    if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) {
+      return;
+    }
+    shown_ = now;
+    const double elapsed = std::chrono::duration<double>(now - begin_).count();
+    fmt::print(stderr,
+               "\r\x1b[K{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music a second, "
+               "{} left",
+               progress.notes, progress.seconds, static_cast<double>(progress.tokens) / elapsed,
+               progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0)));
+    std::fflush(stderr);
+  }
+  void end() const {
+    if (terminal_) {
+      fmt::print(stderr, "\r\x1b[K");
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  Clock::time_point begin_ = Clock::now();
+  Clock::time_point shown_ = begin_;
+};
+
+// The file without percussion, which no model knows; of it, if asked for, only the beginning.
+MidiPiece read_notes(const ContinueArguments& arguments, bool pedal) {
+  const bool motif = !arguments.motif.empty();
+  const std::string& file = motif ? arguments.motif : arguments.melody;
+  MidiPiece piece = read_midi(file);
+  if (pedal) {
+    apply_pedal(piece);
+  }
+  std::erase_if(piece.notes, [](const Note& note) { return note.channel == kPercussion; });
+  check(!piece.notes.empty(), "[continue] {} has no notes{}", file,
+        motif ? "; leave --motif out to let the model begin" : ", expected a melody");
+  if (const std::optional<double> seconds = arguments.motif_seconds) {
+    std::erase_if(piece.notes, [&](const Note& note) { return note.start >= *seconds; });
+    for (Note& note : piece.notes) {
+      note.end = std::min(note.end, *seconds);
+    }
+    check(!piece.notes.empty(), "[continue] no note of {} begins in the first {} seconds", file,
+          *seconds);
+  }
+  return piece;
+}
+
+// The motif's notes, as the model's form wants them; sets the tempo of a chorale.
+std::vector<Note> read_motif(const ContinueArguments& arguments, MusicForm form,
+                             MusicOptions& options) {
+  if (arguments.motif.empty()) {
+    return {};
+  }
+  const bool chorale = form == MusicForm::chorale;
+  MidiPiece piece = read_notes(arguments, !chorale && arguments.pedal);
+  if (chorale) {
+    options.quarters_per_minute = even_tempo(piece);
+  }
+  return std::move(piece.notes);
+}
+
+// Why a piece ends where it does, if it was not as long as wanted.
+const char* end_of(GenerateEnd end) {
+  return end == GenerateEnd::end_token ? ", where the model ended it"
+         : end == GenerateEnd::length  ? ", where its tokens were used up"
+                                       : "";
+}
+
+void report(const std::string& file, const ContinuedPiece& piece, int64_t context) {
+  const auto made = std::count_if(piece.notes.begin(), piece.notes.end(),
+                                  [&](const Note& note) { return piece.is_new(note); });
+  const auto motif = std::ssize(piece.notes) - made;
+  fmt::print("{}: {}{} new ones in {:.2f} s{}\n", file,
+             motif > 0 ? fmt::format("{} notes of the motif, ", motif) : "", made,
+             piece.duration - piece.motif_end, end_of(piece.end));
+  if (piece.forgotten > 0) {
+    fmt::print(stderr,
+               "heed: {}: the model looks at {} tokens at most; the first {} were dropped on the "
+               "way\n",
+               file, context, piece.forgotten);
+  }
+}
+
+void write_roll(const std::filesystem::path& path, const PianoRoll& roll) {
+  write_file(path, path.extension() == ".svg" ? render_roll_svg(roll) : render_roll_png(roll));
+}
+
+void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& arguments,
+                    const ContinuedPiece& piece, size_t number) {
+  const auto path_of = [&](const std::string& file) {
+    return numbered_path(file, number, static_cast<size_t>(arguments.options.pieces));
+  };
+  const std::string title =
+      arguments.motif.empty()
+          ? "An improvisation"
+          : std::filesystem::path(arguments.motif).filename().string() + ", continued";
+  if (!arguments.roll.empty()) {
+    write_roll(path_of(arguments.roll),
+               {.title = title, .notes = piece.notes, .motif_end = piece.motif_end});
+  }
+  if (!arguments.attention.empty()) {
+    const NoteAttention attention = attention_of_notes(model, piece);
+    if (attention.queries.empty()) {
+      fmt::print(stderr, "heed: {} is not written: there is no new note to look at\n",
+                 path_of(arguments.attention).string());
+      return;
+    }
+    if (attention.first_token > 0) {
+      fmt::print(stderr, "heed: {}: the attention of the last {} of {} tokens\n",
+                 path_of(arguments.attention).string(), piece.tokens.size() - attention.first_token,
+                 piece.tokens.size());
+    }
+    write_file(path_of(arguments.attention), render_music_page(title, piece, attention));
+  }
+}
+
+// The model as it is needed, or an Error that says what to do.
+template <typename Interface>
+std::unique_ptr<Loaded<Interface>> load_player(const ContinueArguments& arguments,
+                                               const char* advice) {
+  auto loaded = std::make_unique<Loaded<Interface>>();
+  load_folder(arguments.model, arguments.precision, *loaded);
+  loaded->model = dynamic_cast<const Interface*>(loaded->any.get());
+  check(loaded->model != nullptr, "[continue] {} is a {}: {}", arguments.model,
+        loaded->config.model.value("kind", "model"), advice);
+  return loaded;
+}
+
+// The melody's notes; sets the tempo of a chorale.
+std::vector<Note> read_melody(const ContinueArguments& arguments, MusicForm form,
+                              MusicOptions& options) {
+  MidiPiece piece = read_notes(arguments, false);
+  if (form == MusicForm::chorale) {
+    options.quarters_per_minute = even_tempo(piece);
+  }
+  MelodySplit split = split_melody(piece.notes);
+  if (!split.accompaniment.empty()) {
+    fmt::print(stderr,
+               "heed: {}: {} of {} notes sound below a higher one and are left out: the melody is "
+               "what is highest\n",
+               arguments.melody, split.accompaniment.size(),
+               split.accompaniment.size() + split.melody.size());
+  }
+  return std::move(split.melody);
+}
+
+void accompany(const ContinueArguments& arguments) {
+  const auto model = load_player<Seq2SeqModel>(
+      arguments,
+      "--melody needs an encoder-decoder that learned to accompany; train one with "
+      "task = \"accompany\", as recipes/music/jsb-harmonise.toml");
+  const MusicForm form = music_form(*model->tokenizers.target);
+  MusicOptions options = arguments.options;
+  const std::vector<Note> melody = read_melody(arguments, form, options);
+  ContinueProgress progress;
+  const auto pieces = accompany_melody(*model, melody, options, std::ref(progress));
+  progress.end();
+  MidiWriting writing{.format = 1};
+  if (form == MusicForm::chorale) {
+    writing.quarters_per_minute = options.quarters_per_minute;
+  }
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const AccompaniedPiece& piece = pieces[i];
+    const auto path_of = [&](const std::string& file) {
+      return numbered_path(file, i + 1, pieces.size());
+    };
+    write_midi(path_of(arguments.output), piece.notes, writing);
+    const auto given = std::count_if(piece.notes.begin(), piece.notes.end(), [](const Note& note) {
+      return note.channel == kMelodyChannel;
+    });
+    // A chorale has exactly the tokens that its melody needs.
+    fmt::print("{}: {} notes of the melody, {} of the accompaniment in {:.2f} s{}\n",
+               path_of(arguments.output).string(), given, std::ssize(piece.notes) - given,
+               piece.duration, form == MusicForm::chorale ? "" : end_of(piece.end));
+    if (!arguments.audio.empty()) {
+      write_wav(path_of(arguments.audio), piece.notes);
+    }
+    if (!arguments.roll.empty()) {
+      const std::string name = std::filesystem::path(arguments.melody).filename().string();
+      write_roll(path_of(arguments.roll),
+                 {.title = name + ", accompanied", .notes = piece.notes, .accompanied = true});
+    }
+  }
+}
+
+void run(const ContinueArguments& arguments) {
+  check_arguments(arguments);
+  if (!arguments.melody.empty()) {
+    accompany(arguments);
+    return;
+  }
+  const auto model = load_player<LanguageModel>(
+      arguments,
+      "motifs are continued by a language model of music; train one with task = "
+      "\"music\", as recipes/music/jsb.toml, or give this one a melody to accompany with "
+      "--melody");
+  const MusicForm form = music_form(*model->tokenizers.target);
+  if (!arguments.attention.empty()) {
+    check_has_attention(*model);
+  }
+  MusicOptions options = arguments.options;
+  const std::vector<Note> motif = read_motif(arguments, form, options);
+  if (arguments.tokens) {
+    options.max_tokens = *arguments.tokens;
+  } else {
+    options.seconds = arguments.seconds.value_or(kDefaultSeconds);
+    options.max_tokens = most_tokens(options.seconds);
+  }
+  ContinueProgress progress;
+  const auto pieces = continue_music(*model, motif, options, std::ref(progress));
+  progress.end();
+  for (size_t i = 0; i < pieces.size(); ++i) {
+    const auto path = numbered_path(arguments.output, i + 1, pieces.size());
+    const MidiWriting performance{};
+    const MidiWriting chorale{.format = 1, .quarters_per_minute = options.quarters_per_minute};
+    write_midi(path, pieces[i].notes, form == MusicForm::chorale ? chorale : performance);
+    report(path.string(), pieces[i], model->model->context());
+    if (!arguments.audio.empty()) {
+      write_wav(numbered_path(arguments.audio, i + 1, pieces.size()), pieces[i].notes);
+    }
+    write_pictures(*model, arguments, pieces[i], i + 1);
+  }
+}
+
+}  // namespace
+
+void add_continue(CLI::App& app) {
+  auto arguments = std::make_shared<ContinueArguments>();
+  CLI::App* command = app.add_subcommand("continue", "Continue a motif with a model of music");
+  command->add_option("--model", arguments->model, "folder of a model trained on music")
+      ->required();
+  command->add_option("--motif", arguments->motif,
+                      "MIDI file to go on from (default: none, the model improvises)");
+  command
+      ->add_option("--motif-seconds", arguments->motif_seconds,
+                   "only the first so many seconds of the motif or melody (default: all)")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--melody", arguments->melody,
+                      "MIDI file to accompany instead, by a model that learned it");
+  command
+      ->add_option("--seconds", arguments->seconds,
+                   fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
+      ->check(CLI::Range(0.01, kLongestPiece));
+  command->add_option("--tokens", arguments->tokens, "new tokens, instead of --seconds")
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--output", arguments->output, "MIDI file to write")->required();
+  command->add_option("--audio", arguments->audio, "FILE.wav: the piece as a piano plays it");
+  command->add_option("--roll", arguments->roll, "FILE.svg or FILE.png: its piano roll");
+  command->add_option("--attention", arguments->attention,
+                      "FILE.html: which notes every new note looked back at");
+  command->add_flag("--pedal,!--no-pedal", arguments->pedal,
+                    "The motif's notes last while the sustain pedal is down (default), or only as "
+                    "long as their keys are");
+  MusicOptions& options = arguments->options;
+  add_sampling(*command, options.sampling);
+  command->add_option("--seed", options.seed, "same seed, same music")->capture_default_str();
+  command
+      ->add_option("--n", options.pieces,
+                   "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  add_precision(*command, arguments->precision);
+  command->footer(
+      "Models of performances continue any MIDI file. Models of chorales continue four voices on "
+      "a\n"
+      "grid of sixteenths at the file's tempo. A soundfont for --audio may be named in "
+      "HEED_SOUNDFONT.\n\n"
+      "Examples:\n"
+      "  heed continue --model runs/piano --motif theme.mid --seconds 60 --output piece.mid\n"
+      "  heed continue --model runs/piano --motif theme.mid --output piece.mid --audio piece.wav "
+      "--roll piece.svg --attention piece.html\n"
+      "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid\n"
+      "  heed continue --model runs/jsb-harmonise --melody tune.mid --output chorale.mid");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,154 @@
+// `heed corpus`: parallel corpora. `demo` writes the built-in one as plain text; `ambiguous` looks
+// whether translations resolved the words that need their context.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "data/demo/demo_corpus.h"
+#include "data/demo/demo_files.h"
+
+namespace heed::cli {
+namespace {
+
+struct DemoArguments {
+  DemoOptions corpus;
+  std::filesystem::path out;
+};
+
+struct AmbiguousArguments {
+  std::filesystem::path cases, hypotheses;
+  double least = 0.0;  // percent
+};
+
+void write_demo(const DemoArguments& arguments) {
+  constexpr size_t kExamples = 8;
+  const DemoCorpus corpus = make_demo_corpus(arguments.corpus);
+  write_demo_corpus(corpus, arguments.out);
+  const auto ambiguous =
+      std::count_if(corpus.test.begin(), corpus.test.end(),
+                    [](const DemoPair& pair) { return !pair.ambiguous.empty(); });
+  fmt::print("{}: {} pairs in train, {} in valid, {} in test, English (.en) and Italian (.it)\n",
+             arguments.out.string(), corpus.train.size(), corpus.valid.size(), corpus.test.size());
+  fmt::print("test.ambiguous.tsv: {} sentences of test whose translation needs context\n",
+             ambiguous);
+  for (size_t i = 0; i < std::min(kExamples, corpus.test.size()); ++i) {
+    fmt::print("  {}\n    {}\n", corpus.test[i].source, corpus.test[i].target);
+  }
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> lines_of(const std::filesystem::path& path) {
+  std::vector<std::string> lines = split(read_file(path), '\n');
+  if (lines.back().empty()) {
+    lines.pop_back();
+  }
+  return lines;
+}
+
+struct Share {
+  size_t right = 0;
+  size_t all = 0;
+
+  double percent() const { return 100.0 * static_cast<double>(right) / static_cast<double>(all); }
+};
+
+void print(const std::string& word, const Share& share) {
+  fmt::print("{:<10} {:>5} of {:<5} {:>6.1f} %\n", word, share.right, share.all, share.percent());
+}
+
+void count_resolved(const AmbiguousArguments& arguments) {
+  const std::vector<std::string> hypotheses = lines_of(arguments.hypotheses);
+  const std::vector<std::string> cases = lines_of(arguments.cases);
+  const std::string place = arguments.cases.string();
+  check(!cases.empty(), "[corpus] {} has no cases", place);
+  std::map<std::string, Share> shares;
+  Share total;
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const std::vector<std::string> fields = split(cases[i], '\t');
+    check(fields.size() == 3,
+          "[corpus] {}:{} has {} fields, expected 3: line number, English word, Italian word",
+          place, i + 1, fields.size());
+    size_t line = 0;
+    const char* end = fields[0].data() + fields[0].size();
+    const auto [rest, fault] = std::from_chars(fields[0].data(), end, line);
+    check(fault == std::errc() && rest == end && line > 0,
+          "[corpus] {}:{} has line number \"{}\", expected 1 or more", place, i + 1, fields[0]);
+    check(line <= hypotheses.size(), "[corpus] {}:{} is about line {}, but {} has {} lines", place,
+          i + 1, line, arguments.hypotheses.string(), hypotheses.size());
+    const size_t right = holds_word(hypotheses[line - 1], fields[2]) ? 1 : 0;
+    Share& share = shares[fields[1]];
+    share.right += right;
+    total.right += right;
+    ++share.all;
+    ++total.all;
+  }
+  for (const auto& [word, share] : shares) {
+    print(word, share);
+  }
+  print("total", total);
+  check(total.percent() >= arguments.least, "[corpus] {:.1f} % are resolved, expected {} % or more",
+        total.percent(), arguments.least);
+}
+
+void add_demo(CLI::App& corpus) {
+  auto arguments = std::make_shared<DemoArguments>();
+  CLI::App* demo = corpus.add_subcommand("demo", "Writes the built-in English-Italian corpus");
+  demo->add_option("--out", arguments->out, "Folder for train, valid and test")->required();
+  demo->add_option("--train", arguments->corpus.train, "Pairs to train on")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
+  demo->add_option("--valid", arguments->corpus.valid, "Pairs to validate with")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100000));
+  demo->add_option("--test", arguments->corpus.test, "Pairs to test with")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 100000));
+  demo->add_option("--seed", arguments->corpus.seed, "Another seed, another corpus")
+      ->capture_default_str();
+  demo->footer("Example:\n  heed corpus demo --out demo");
+  demo->callback([arguments] { write_demo(*arguments); });
+}
+
+void add_ambiguous(CLI::App& corpus) {
+  auto arguments = std::make_shared<AmbiguousArguments>();
+  CLI::App* ambiguous = corpus.add_subcommand(
+      "ambiguous", "Counts translations that hold the Italian word their context asks for");
+  ambiguous->add_option("--cases", arguments->cases, "test.ambiguous.tsv of the corpus")
+      ->required();
+  ambiguous->add_option("hypotheses", arguments->hypotheses, "Translations of test.en, one a line")
+      ->required();
+  ambiguous->add_option("--least", arguments->least, "Fail below this percentage")
+      ->check(CLI::Range(0.0, 100.0));
+  ambiguous->footer(
+      "Example:\n  heed corpus ambiguous --cases demo/test.ambiguous.tsv hypotheses.it --least 95");
+  ambiguous->callback([arguments] { count_resolved(*arguments); });
+}
+
+}  // namespace
+
+void add_corpus(CLI::App& app) {
+  CLI::App* corpus = app.add_subcommand("corpus", "Parallel corpora: the built-in one, and checks");
+  corpus->require_subcommand(1);
+  add_demo(*corpus);
+  add_ambiguous(*corpus);
+}
+
+}  // namespace heed::cli

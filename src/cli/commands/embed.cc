@@ -1,0 +1,127 @@
+// `heed embed`: lines in, vectors out.
+#include "decode/text/embed.h"
+
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "data/text/lines.h"
+
+namespace heed::cli {
+namespace {
+
+struct EmbedArguments {
+  std::string model;
+  std::string file = "-";
+  std::string output;
+  std::string pooling = "mean";
+  std::optional<DType> precision;
+  EmbedOptions options;
+};
+
+// Lines read ahead: enough to sort by length, not the whole of an endless stream.
+constexpr size_t kPool = 4096;
+
+void print_json(const std::vector<float>& vector) {
+  fmt::print("{{\"embedding\":[");
+  for (size_t i = 0; i < vector.size(); ++i) {
+    fmt::print("{}{}", i == 0 ? "" : ",", vector[i]);
+  }
+  fmt::print("]}}\n");
+}
+
+// NumPy's format, version 1.0: f32 [rows, columns].
+std::string npy_header(size_t rows, size_t columns) {
+  std::string text =
+      fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+  constexpr size_t kBefore = 10;  // magic, version, length of the header
+  while ((kBefore + text.size() + 1) % 64 != 0) {
+    text += ' ';
+  }
+  text += '\n';
+  std::string header("\x93NUMPY\x01\x00", 8);
+  header += static_cast<char>(text.size() % 256);
+  header += static_cast<char>(text.size() / 256);
+  return header + text;
+}
+
+class Output {
+ public:
+  explicit Output(const std::string& file) : file_(file) {
+    check(file.empty() || file.ends_with(".npy"),
+          "[embed] --output {} is no .npy file; without --output JSON lines are printed", file);
+  }
+
+  void add(const std::vector<std::vector<float>>& vectors) {
+    for (const std::vector<float>& vector : vectors) {
+      if (file_.empty()) {
+        print_json(vector);
+      } else {
+        values_.insert(values_.end(), vector.begin(), vector.end());
+        ++rows_;
+      }
+    }
+  }
+
+  void finish() const {
+    std::fflush(stdout);
+    if (file_.empty()) {
+      return;
+    }
+    AtomicFile file(file_);
+    file.write(npy_header(rows_, rows_ == 0 ? 0 : values_.size() / rows_));
+    file.write(std::as_bytes(std::span(values_)));
+    file.commit();
+  }
+
+ private:
+  std::string file_;
+  std::vector<float> values_;
+  size_t rows_ = 0;
+};
+
+void run(EmbedArguments& arguments) {
+  arguments.options.pooling = pooling_of(arguments.pooling);
+  Output output(arguments.output);
+  const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
+  LineReader lines(arguments.file);
+  std::vector<std::string> pool;
+  for (std::string line; lines.next(line);) {
+    pool.push_back(line);
+    if (pool.size() == kPool) {
+      output.add(embed(*model, pool, arguments.options));
+      pool.clear();
+    }
+  }
+  output.add(embed(*model, pool, arguments.options));
+  output.finish();
+}
+
+}  // namespace
+
+void add_embed(CLI::App& app) {
+  auto arguments = std::make_shared<EmbedArguments>();
+  CLI::App* command = app.add_subcommand("embed", "Turn lines of text into vectors");
+  command->add_option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
+  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+  command->add_option("--pooling", arguments->pooling, "how a text's tokens become one vector")
+      ->check(CLI::IsMember({"mean", "cls", "max", "pooler"}))
+      ->capture_default_str();
+  command->add_flag("--normalize", arguments->options.normalize, "vectors of length 1");
+  command->add_option("--output", arguments->output, "a .npy file instead of JSON lines");
+  command->add_option("--max-length", arguments->options.longest, "tokens of a text that are read")
+      ->check(CLI::Range(1, 1 << 20));
+  command
+      ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  add_precision(*command, arguments->precision);
+  command->footer(
+      "Examples:\n"
+      "  echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean --normalize\n"
+      "  heed embed --model all-MiniLM-L6-v2 --normalize --output faq.npy faq.txt");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace heed::cli

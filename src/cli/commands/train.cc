@@ -1,0 +1,107 @@
+// `heed train`: a recipe in, a model folder out.
+#include <fmt/core.h>
+
+#include "cli/command.h"
+#include "cli/pictures/curves.h"
+#include "cli/signals.h"
+#include "cli/train_progress.h"
+#include "models/registry.h"
+
+namespace heed::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainArguments {
+  std::string recipe;
+  std::string out;
+  std::vector<std::string> settings;
+  bool resume = false;
+  bool check = false;
+  bool keys = false;
+};
+
+constexpr int kInterrupted = 130;
+
+void print_keys() {
+  const auto print = [](const std::string& prefix, const config::FieldHelp& field) {
+    std::string choices;
+    for (const std::string& choice : field.range.choices) {
+      choices += (choices.empty() ? " (" : ", ") + (choice.empty() ? "\"\"" : choice);
+    }
+    fmt::print("  {:<32} {:<14} {}{}\n", prefix + field.name, field.initial, field.help,
+               choices.empty() ? "" : choices + ")");
+  };
+  std::vector<config::FieldHelp> fields;
+  config::describe(Recipe{}, fields);
+  fmt::print("Keys of a recipe with their defaults:\n");
+  for (const config::FieldHelp& field : fields) {
+    print("", field);
+  }
+  for (const ModelHelp& model : describe_models()) {
+    std::string presets;
+    for (const std::string& preset : model.presets) {
+      presets += " " + preset;
+    }
+    fmt::print("\nmodel.kind = \"{}\", model.preset one of:{}\n", model.kind, presets);
+    for (const config::FieldHelp& field : model.fields) {
+      print("model.", field);
+    }
+  }
+}
+
+void train(const TrainArguments& arguments) {
+  if (arguments.keys) {
+    print_keys();
+    return;
+  }
+  check(!arguments.recipe.empty(), "[train] no recipe given; `heed train --help` has examples");
+  const Recipe recipe = read_recipe(arguments.recipe, arguments.settings);
+  if (arguments.check) {
+    fmt::print("{} is a valid recipe\n", arguments.recipe);
+    return;
+  }
+  const fs::path folder = arguments.out.empty()
+                              ? fs::path("runs") / fs::path(arguments.recipe).stem()
+                              : fs::path(arguments.out);
+  TrainProgress progress(folder);
+  const std::atomic<bool>& stop = stop_requested();
+  Trainer trainer(recipe, folder, arguments.resume, progress);
+  const TrainEnd end = trainer.run(stop);
+  progress.end();
+  write_curves(folder);
+  if (end == TrainEnd::interrupted) {
+    fmt::print(stderr, "stopped after step {}; go on with: heed train {} --out {} --resume\n",
+               trainer.state().step, arguments.recipe, folder.string());
+    throw CLI::RuntimeError(kInterrupted);
+  }
+  fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
+             end == TrainEnd::early_stop ? "stopped early" : "finished", trainer.state().step,
+             trainer.state().seconds / 60, folder.string());
+  if (const std::string score = trainer.test(); !score.empty()) {
+    fmt::print("{}\n", score);
+  }
+}
+
+}  // namespace
+
+void add_train(CLI::App& app) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* command = app.add_subcommand("train", "Train a model by a recipe");
+  command->add_option("RECIPE", arguments->recipe, "recipe in TOML; see recipes/");
+  command->add_option("--out", arguments->out, "run folder (default: runs/NAME-OF-RECIPE)");
+  command->add_option("--set", arguments->settings, "change a key: --set train.steps=100")
+      ->allow_extra_args(false)
+      ->type_name("KEY=VALUE");
+  command->add_flag("--resume", arguments->resume, "continue the run in the folder");
+  command->add_flag("--check", arguments->check, "only check the recipe");
+  command->add_flag("--keys", arguments->keys, "list all keys of recipes with their defaults");
+  command->footer(
+      "Examples:\n"
+      "  heed train recipes/translation/demo.toml\n"
+      "  heed train recipes/translation/multi30k.toml --out runs/m30k --set train.minutes=30\n"
+      "  heed train recipes/translation/multi30k.toml --out runs/m30k --resume");
+  command->callback([arguments] { train(*arguments); });
+}
+
+}  // namespace heed::cli

@@ -1,0 +1,75 @@
+#include "decode/text/perplexity.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "ops/loss/cross_entropy.h"
+
+namespace heed {
+namespace {
+
+// A batch of windows of the same length.
+struct Windows {
+  std::vector<int32_t> input;
+  std::vector<int32_t> target;  // kIgnore where another window counts it
+  int64_t rows = 0;
+};
+
+void add_window(Windows& windows, std::span<const int32_t> tokens, int64_t begin, int64_t length,
+                int64_t counted_from) {
+  for (int64_t i = begin; i < begin + length; ++i) {
+    windows.input.push_back(tokens[static_cast<size_t>(i)]);
+    windows.target.push_back(i >= counted_from ? tokens[static_cast<size_t>(i + 1)] : kIgnore);
+  }
+  ++windows.rows;
+}
+
+void measure(const LanguageModel& model, Windows& windows, int64_t length, Perplexity& found) {
+  if (windows.rows == 0) {
+    return;
+  }
+  const Shape shape{windows.rows, length};
+  found.nats += cross_entropy(model.logits(Tensor::from_ints(windows.input, shape)),
+                              Tensor::from_ints(windows.target, shape),
+                              {.ignore = kIgnore, .reduction = Reduction::sum})
+                    .item();
+  found.tokens += std::ssize(windows.target) -
+                  std::count(windows.target.begin(), windows.target.end(), kIgnore);
+  windows = {};
+}
+
+}  // namespace
+
+Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_t> tokens,
+                              const PerplexityOptions& options) {
+  constexpr int64_t kAnyContext = 1024;
+  const int64_t most =
+      model.context() > 0 ? model.context() : std::max(options.length, kAnyContext);
+  const int64_t length = options.length > 0 ? std::min(options.length, most) : most;
+  const int64_t stride = options.stride > 0 ? options.stride : length;
+  check(stride <= length, "[eval] a stride of {} skips tokens, expected at most {}", stride,
+        length);
+  const int64_t inputs = std::ssize(tokens) - 1;  // that have a next
+  const int64_t rows = std::max<int64_t>(1, options.batch_tokens / length);
+  Perplexity found;
+  Windows windows;
+  int64_t counted = 0;
+  int64_t begin = 0;
+  for (; begin + length <= inputs; begin += stride) {
+    add_window(windows, tokens, begin, length, counted);
+    counted = begin + length;
+    if (windows.rows == rows) {
+      measure(model, windows, length, found);
+    }
+  }
+  measure(model, windows, length, found);
+  if (counted < inputs) {  // the end, with as much before it as fits
+    const int64_t from = stride < length ? std::max<int64_t>(0, inputs - length) : begin;
+    add_window(windows, tokens, from, inputs - from, counted);
+    measure(model, windows, inputs - from, found);
+  }
+  return found;
+}
+
+}  // namespace heed

@@ -1,0 +1,118 @@
+#include "decode/text/text_attention.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "decode/text/beam_search.h"
+#include "decode/text/embed.h"
+
+namespace heed {
+namespace {
+
+std::vector<std::string> pieces(const Tokenizer& tokenizer, const std::vector<int32_t>& ids) {
+  std::vector<std::string> texts;
+  texts.reserve(ids.size());
+  for (const int32_t id : ids) {
+    texts.push_back(tokenizer.piece(id));
+  }
+  return texts;
+}
+
+// Target ids: those given, or the model's own translation.
+std::vector<int32_t> target_ids(const LoadedFolder& model, const Seq2SeqModel& translator,
+                                const TextAttentionRequest& request,
+                                const std::vector<int32_t>& source) {
+  if (!request.second.empty()) {
+    return model.tokenizers.target->encode(request.second);
+  }
+  const std::vector<DecodeRequest> requests{{source}};
+  const auto decoded = decode_batch(translator, requests,
+                                    {.beam = request.beam,
+                                     .special = model.tokenizers.target->special(),
+                                     .vocabulary = model.tokenizers.target->size()});
+  return decoded.front().front().ids;
+}
+
+TextAttention look_at(const LoadedFolder& model, const Seq2SeqModel& translator,
+                      const TextAttentionRequest& request) {
+  const std::vector<int32_t> source = model.encode_source(request.text);
+  std::vector<int32_t> input = target_ids(model, translator, request, source);
+  TextAttention found{.source = pieces(*model.tokenizers.source, source),
+                      .target = {},
+                      .translation = model.tokenizers.target->decode(input),
+                      .maps = {}};
+  input.insert(input.begin(), model.tokenizers.target->special().start);
+  found.target = pieces(*model.tokenizers.target, input);
+  const std::vector<int32_t> source_lengths{static_cast<int32_t>(source.size())};
+  const std::vector<int32_t> target_lengths{static_cast<int32_t>(input.size())};
+  const Tensor target = Tensor::from_ints(input, {1, std::ssize(input)});
+  translator.logits({.source = Tensor::from_ints(source, {1, std::ssize(source)}),
+                     .source_lengths = Tensor::from_ints(source_lengths, {1}),
+                     .input = target,
+                     .target = target,
+                     .target_lengths = Tensor::from_ints(target_lengths, {1})},
+                    &found.maps);
+  return found;
+}
+
+TextAttention look_at(const LoadedFolder& model, const LanguageModel& language,
+                      const TextAttentionRequest& request) {
+  const std::vector<int32_t> ids = model.tokenizers.target->encode(request.text);
+  TextAttention found;
+  found.target = pieces(*model.tokenizers.target, ids);
+  language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}), &found.maps);
+  return found;
+}
+
+TextAttention look_at(const LoadedFolder& model, const TextEncoder& encoder,
+                      const TextAttentionRequest& request) {
+  const Tokenizer& tokenizer = *model.tokenizers.source;
+  std::optional<std::vector<int32_t>> second;
+  if (!request.second.empty()) {
+    second = tokenizer.encode(request.second);
+  }
+  const std::vector<EncodedText> texts{
+      join_texts(tokenizer, tokenizer.encode(request.text), second, encoder.longest())};
+  const int64_t only = 0;
+  TextAttention found;
+  found.source = pieces(tokenizer, texts.front().tokens);
+  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)),
+                 &found.maps);
+  return found;
+}
+
+}  // namespace
+
+void check_text_attention(const LoadedFolder& model, const TextAttentionRequest& request) {
+  const int64_t first = std::ssize(model.tokenizers.source->encode(request.text));
+  const int64_t second = std::ssize(model.tokenizers.target->encode(request.second));
+  check(first > 0, "[attention] the text has no tokens, expected some");
+  // An encoder that can read no more leaves the end out.
+  int64_t most = 0;
+  if (const auto* language = dynamic_cast<const LanguageModel*>(model.any.get())) {
+    most = language->context();
+  } else if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(model.any.get())) {
+    most = translator->longest() > 0 ? std::max<int64_t>(1, translator->longest() - 1) : 0;
+  }
+  if (request.most_tokens > 0) {
+    most = most > 0 ? std::min(most, request.most_tokens) : request.most_tokens;
+  }
+  check(most == 0 || std::max(first, second) <= most,
+        "[attention] a text has {} tokens, expected at most {}", std::max(first, second), most);
+}
+
+TextAttention attention_of_text(const LoadedFolder& model, const TextAttentionRequest& request) {
+  check_text_attention(model, request);
+  TextAttention found;
+  if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(model.any.get())) {
+    found = look_at(model, *translator, request);
+  } else if (const auto* language = dynamic_cast<const LanguageModel*>(model.any.get())) {
+    found = look_at(model, *language, request);
+  } else {
+    found = look_at(model, model_as<TextEncoder>(*model.any, model.config.model), request);
+  }
+  check(!found.maps.empty(), "[attention] this model has no attention to look at");
+  return found;
+}
+
+}  // namespace heed

@@ -1,0 +1,353 @@
+#include "decode/text/text_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/parallel.h"
+
+namespace heed {
+namespace {
+
+void check_ids(const std::vector<int32_t>& ids, const char* what, int32_t size) {
+  for (const int32_t id : ids) {
+    check(id >= 0 && id < size, "[generate] token {} is {}, expected 0 to {}", id, what, size - 1);
+  }
+}
+
+// log(sum of exp).
+double log_total(std::span<const float> logits) {
+  const float top = *std::max_element(logits.begin(), logits.end());
+  double total = 0.0;
+  for (const float logit : logits) {
+    total += std::exp(logit - top);
+  }
+  return top + std::log(total);
+}
+
+std::vector<TokenChance> likeliest_of(std::span<const float> logits, double total, int64_t count) {
+  std::vector<int32_t> ids(logits.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto end = ids.begin() + std::min(count, std::ssize(ids));
+  std::partial_sort(ids.begin(), end, ids.end(), [&](int32_t a, int32_t b) {
+    const float first = logits[static_cast<size_t>(a)];
+    const float second = logits[static_cast<size_t>(b)];
+    return first != second ? first > second : a < b;
+  });
+  std::vector<TokenChance> chances;
+  for (auto id = ids.begin(); id != end; ++id) {
+    chances.push_back({*id, static_cast<float>(logits[static_cast<size_t>(*id)] - total)});
+  }
+  return chances;
+}
+
+}  // namespace
+
+std::vector<DrawnToken> chances_of_text(const LanguageModel& model, const Tokenizer& tokenizer,
+                                        const std::vector<int32_t>& ids, int64_t likeliest) {
+  check_ids(ids, "in the text", tokenizer.size());
+  check(model.context() == 0 || std::ssize(ids) <= model.context(),
+        "[generate] a text has {} tokens, expected at most {}", ids.size(), model.context());
+  std::vector<DrawnToken> tokens;
+  if (ids.size() < 2) {
+    return tokens;
+  }
+  tokens.resize(ids.size() - 1);
+  const Tensor logits =
+      model.logits(Tensor::from_ints(std::span(ids).first(tokens.size()), {1, std::ssize(tokens)}))
+          .to(DType::f32);  // [1,T,V]
+  const auto known = static_cast<size_t>(tokenizer.size());
+  parallel_tasks(std::ssize(tokens), [&](int64_t t) {
+    const std::span<const float> row(logits.data<float>() + t * logits.dim(2), known);
+    const double total = log_total(row);
+    const int32_t id = ids[static_cast<size_t>(t + 1)];
+    tokens[static_cast<size_t>(t)] = {id, static_cast<float>(row[static_cast<size_t>(id)] - total),
+                                      likeliest_of(row, total, likeliest)};
+  });
+  return tokens;
+}
+
+void TextRows::Logits::add(const Tensor& logits) {
+  parts.push_back(logits.to(DType::f32));
+  for (int64_t r = 0; r < logits.dim(0); ++r) {
+    rows.push_back(parts.back().data<float>() + r * logits.dim(1));
+  }
+}
+
+TextRows::TextRows(const LanguageModel& model, const Tokenizer& tokenizer,
+                   const PrefillOptions& prefill)
+    : model_(model), tokenizer_(tokenizer), prefill_(prefill) {
+  check(prefill.piece > 0, "[generate] prompts in pieces of {} tokens, expected 1 or more",
+        prefill.piece);
+}
+
+uint64_t TextRows::add(TextRequest request) {
+  check_sampling(request.options.sampling);
+  check_ids(request.options.forbidden, "forbidden", tokenizer_.size());
+  check(!request.prompt.empty(), "[generate] the prompt has no tokens, expected some");
+  check_ids(request.prompt, "in the prompt", tokenizer_.size());
+  TextStream stream(tokenizer_, request.options.stop);
+  stream.begin(request.prompt);
+  std::vector<int32_t> ids = request.prompt;
+  Row row{next_number_++, std::move(request), std::move(ids), 0, std::move(stream)};
+  row.shown = full(row) ? std::ssize(row.ids) - model_.context() : 0;
+  waiting_.push_back({std::move(row)});
+  return waiting_.back().row.number;
+}
+
+void TextRows::remove(uint64_t number) {
+  std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.row.number == number; });
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (rows_[r].number == number) {
+      take_out({r});
+      return;
+    }
+  }
+}
+
+bool TextRows::full(const Row& row) const {
+  return model_.context() > 0 && std::ssize(row.ids) - row.shown > model_.context();
+}
+
+// Rows from the end fill the gaps, which is the cheapest for the model's state. `which` is sorted.
+void TextRows::take_out(std::vector<size_t> which) {
+  if (which.empty()) {
+    return;
+  }
+  std::vector<int64_t> kept(rows_.size());
+  std::iota(kept.begin(), kept.end(), 0);
+  for (auto gone = which.rbegin(); gone != which.rend(); ++gone) {
+    kept[*gone] = kept.back();
+    kept.pop_back();
+  }
+  if (kept.empty()) {
+    rows_.clear();
+    state_.reset();
+    return;
+  }
+  model_.select(*state_, kept);
+  std::vector<Row> rows;
+  rows.reserve(rows_.size());
+  for (const int64_t r : kept) {
+    rows.push_back(std::move(rows_[static_cast<size_t>(r)]));
+  }
+  rows_ = std::move(rows);
+}
+
+// Rows that the context has become too small for begin anew, with half of it, so that this is rare.
+void TextRows::set_aside_full() {
+  std::vector<size_t> which;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    if (full(rows_[r])) {
+      which.push_back(r);
+    }
+  }
+  std::vector<Row> aside;
+  aside.reserve(which.size());
+  for (const size_t r : which) {
+    aside.push_back(std::move(rows_[r]));
+  }
+  take_out(std::move(which));
+  for (auto row = aside.rbegin(); row != aside.rend(); ++row) {
+    row->shown = std::ssize(row->ids) - std::max<int64_t>(1, model_.context() / 2);
+    waiting_.push_front({std::move(*row)});
+  }
+}
+
+std::vector<TextAdvance> TextRows::step() {
+  std::vector<TextAdvance> told;
+  for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
+    if (said(waiting->row) < waiting->row.request.options.max_tokens) {
+      ++waiting;
+    } else {
+      told.push_back(finish(waiting->row, GenerateEnd::length, {.row = waiting->row.number}));
+      waiting = waiting_.erase(waiting);
+    }
+  }
+  set_aside_full();
+  Logits logits;
+  say_last(logits, told);
+  prefill(logits, told);
+  draw_tokens(logits, told);
+  return told;
+}
+
+// Shows all rows what they said last. If that fails, nobody knows what is in the state: all leave.
+void TextRows::say_last(Logits& logits, std::vector<TextAdvance>& told) {
+  if (rows_.empty()) {
+    return;
+  }
+  std::vector<int32_t> last;
+  last.reserve(rows_.size());
+  for (const Row& row : rows_) {
+    last.push_back(row.ids.back());
+  }
+  try {
+    logits.add(model_.step(Tensor::from_ints(last, {std::ssize(last), 1}), *state_));
+  } catch (...) {
+    for (const Row& row : rows_) {
+      told.push_back({.row = row.number, .error = std::current_exception()});
+    }
+    rows_.clear();
+    state_.reset();
+  }
+}
+
+// Which rows are shown something next; `room` tokens are left of those in this step. None: not now.
+TextRows::Group TextRows::next_group(int64_t room) {
+  const auto left = [](const Waiting& waiting) {
+    return std::ssize(waiting.row.ids) - waiting.row.shown - waiting.done;
+  };
+  const bool alone = waiting_.front().state != nullptr || left(waiting_.front()) > prefill_.piece;
+  Group group{.width = std::min(left(waiting_.front()), prefill_.piece)};
+  if (group.width > room && room < prefill_.tokens) {
+    return group;
+  }
+  group.rows.push_back(std::move(waiting_.front()));
+  waiting_.pop_front();
+  for (auto next = waiting_.begin(); !alone && next != waiting_.end();) {
+    const int64_t width = std::max(group.width, left(*next));
+    if (next->state == nullptr && width <= prefill_.piece &&
+        width <= room / (std::ssize(group.rows) + 1)) {
+      group.width = width;
+      group.rows.push_back(std::move(*next));
+      next = waiting_.erase(next);
+    } else {
+      ++next;
+    }
+  }
+  return group;
+}
+
+// The row's next tokens, at most a piece of them; of several rows that are new, all. The state is
+// theirs. Gives the logits of what follows.
+Tensor TextRows::show(DecodeState& state, Group& group) const {
+  std::vector<int64_t> lengths;
+  std::vector<int32_t> tokens(group.rows.size() * static_cast<size_t>(group.width), 0);
+  auto to = tokens.begin();
+  for (Waiting& waiting : group.rows) {
+    const auto from = waiting.row.ids.begin() + waiting.row.shown + waiting.done;
+    lengths.push_back(std::min(waiting.row.ids.end() - from, group.width));
+    std::copy_n(from, lengths.back(), to);
+    waiting.done += lengths.back();
+    to += group.width;
+  }
+  const bool equal = std::all_of(lengths.begin(), lengths.end(),
+                                 [&](int64_t length) { return length == group.width; });
+  return model_.step(Tensor::from_ints(tokens, {std::ssize(group.rows), group.width}), state,
+                     equal ? std::span<const int64_t>() : std::span<const int64_t>(lengths));
+}
+
+// Shows prompts to rows that wait; those that have seen theirs come behind the others.
+void TextRows::prefill(Logits& logits, std::vector<TextAdvance>& told) {
+  int64_t room = prefill_.tokens > 0 ? prefill_.tokens : std::numeric_limits<int64_t>::max();
+  while (!waiting_.empty() && room > 0) {
+    Group group = next_group(room);
+    if (group.rows.empty()) {
+      return;
+    }
+    room -= std::ssize(group.rows) * group.width;
+    try {
+      Waiting& first = group.rows.front();
+      std::unique_ptr<DecodeState> fresh = first.state ? std::move(first.state) : model_.start();
+      const Tensor next = show(*fresh, group).to(DType::f32);
+      if (first.done < std::ssize(first.row.ids) - first.row.shown) {
+        first.state = std::move(fresh);
+        waiting_.push_front(std::move(first));
+        continue;
+      }
+      if (rows_.empty()) {
+        state_ = std::move(fresh);
+      } else {
+        model_.join(*state_, *fresh);
+      }
+      logits.add(next);
+      for (Waiting& waiting : group.rows) {
+        rows_.push_back(std::move(waiting.row));
+      }
+    } catch (...) {
+      for (const Waiting& waiting : group.rows) {
+        told.push_back({.row = waiting.row.number, .error = std::current_exception()});
+      }
+    }
+  }
+}
+
+DrawnToken TextRows::choose(const Row& row, std::span<float> logits) const {
+  const TextRequest& request = row.request;
+  DrawnToken token;
+  double total = 0.0;
+  if (request.chances) {
+    total = log_total(logits);
+    token.likeliest = likeliest_of(logits, total, *request.chances);
+  }
+  for (const int32_t id : request.options.forbidden) {
+    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+  }
+  const RandomStream random{request.options.seed, request.sample};
+  token.id = sample(logits, row.ids, request.options.sampling,
+                    random.uniform(static_cast<uint64_t>(said(row))));
+  if (request.chances) {
+    token.log_probability = static_cast<float>(logits[static_cast<size_t>(token.id)] - total);
+  }
+  return token;
+}
+
+// A token for every row; rows that end leave.
+void TextRows::draw_tokens(const Logits& logits, std::vector<TextAdvance>& told) {
+  // Rounded-up vocabularies have logits of tokens that do not exist.
+  const auto known = static_cast<size_t>(tokenizer_.size());
+  std::vector<DrawnToken> tokens(rows_.size());
+  std::vector<std::exception_ptr> errors(rows_.size());
+  parallel_tasks(std::ssize(rows_), [&](int64_t task) {
+    const auto r = static_cast<size_t>(task);
+    try {
+      tokens[r] = choose(rows_[r], {logits.rows[r], known});
+    } catch (...) {
+      errors[r] = std::current_exception();
+    }
+  });
+  std::vector<size_t> gone;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    told.push_back(errors[r] ? TextAdvance{.row = rows_[r].number, .error = errors[r]}
+                             : accept(rows_[r], std::move(tokens[r])));
+    if (told.back().end || told.back().error) {
+      gone.push_back(r);
+    }
+  }
+  take_out(std::move(gone));
+}
+
+TextAdvance TextRows::accept(Row& row, DrawnToken token) const {
+  TextAdvance told{.row = row.number};
+  const int32_t id = token.id;
+  if (id == tokenizer_.special().end && !row.request.options.ignore_end) {
+    return finish(row, GenerateEnd::end_token, std::move(told));
+  }
+  row.ids.push_back(id);
+  told.text = row.stream.push(id);
+  told.token = std::move(token);
+  if (row.stream.stopped()) {
+    return finish(row, GenerateEnd::stop_text, std::move(told));
+  }
+  if (row.request.more && !row.request.more(id)) {
+    return finish(row, GenerateEnd::enough, std::move(told));
+  }
+  if (said(row) >= row.request.options.max_tokens) {
+    return finish(row, GenerateEnd::length, std::move(told));
+  }
+  return told;
+}
+
+TextAdvance TextRows::finish(Row& row, GenerateEnd end, TextAdvance told) {
+  told.text += row.stream.finish();
+  // What was held back may have a stop text too.
+  told.end = row.stream.stopped() ? GenerateEnd::stop_text : end;
+  told.forgotten = row.shown;
+  return told;
+}
+
+}  // namespace heed

@@ -1,0 +1,288 @@
+#include "models/images/image_transformer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/pointwise.h"
+#include "ops/shape/cast.h"
+#include "ops/shape/shape.h"
+
+namespace heed {
+namespace {
+
+LayerConfig layer_config(const ImageTransformerConfig& config,
+                         std::shared_ptr<const BlockPlan> plan) {
+  const bool decoder = plan != nullptr;
+  return {.width = config.width,
+          .heads = config.heads,
+          .hidden = config.hidden,
+          .activation = Activation::gelu,
+          .dropout = config.dropout,
+          .pre_norm = true,
+          .cross = decoder && config.source_rows > 0,
+          .plan = std::move(plan),
+          .epsilon = config.epsilon};
+}
+
+Init embedding_init(const ImageTransformerConfig& config) {
+  return Init::normal(1.0F / std::sqrt(static_cast<float>(config.width)));
+}
+
+}  // namespace
+
+struct ImageTransformer::State : DecodeState {
+  int64_t rows = 0;
+  int64_t next = 0;             // step
+  std::vector<int32_t> levels;  // [R,T], raster order, as far as they are known
+  Tensor classes;
+  std::vector<BlockCache> caches;
+  std::vector<Tensor> memory;  // of each layer, [R,S,2,H,D]
+
+  void take(const Tensor& came, const ImageLayout& layout, std::span<const int32_t> raster);
+};
+
+ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig& config)
+    : SampledImageModel(config),
+      config_(config),
+      order_(order_image(layout_, {.attention = config.attention,
+                                   .block = config.block,
+                                   .memory = config.memory,
+                                   .block_rows = config.block_rows,
+                                   .block_columns = config.block_columns,
+                                   .memory_rows = config.memory_rows,
+                                   .memory_columns = config.memory_columns})),
+      samples_(s / "samples", 1 + config.channels * config.levels, config.width,
+               embedding_init(config)),
+      rows_(s / "rows", config.rows, config.width, embedding_init(config)),
+      columns_(s / "columns", config.columns, config.width, embedding_init(config)),
+      channels_(s / "channels", config.channels, config.width, embedding_init(config)),
+      norm_(s / "norm", config.width, config.epsilon),
+      project_(s / "output", config.width, output_.size()) {
+  check(config.levels > 1, "[image_transformer] levels is {}, expected at least 2", config.levels);
+  if (config.classes > 0) {
+    classes_.emplace(s / "classes", config.classes, config.width, embedding_init(config));
+  }
+  if (config.neighbours > 0) {
+    neighbours_ = neighbours_of(layout_, order_, config.neighbours);
+    neighbour_input_.emplace(s / "neighbours", 2 * neighbours_.count, config.width);
+    if (config.output == "mixture") {
+      neighbour_output_.emplace(s / "neighbour_output", 2 * neighbours_.count, config.mixtures,
+                                true, Init::constant(0.0F));
+    }
+  }
+  if (config.source_rows > 0) {
+    source_rows_.emplace(s / "source_rows", config.source_rows, config.width,
+                         embedding_init(config));
+    source_columns_.emplace(s / "source_columns", config.source_columns, config.width,
+                            embedding_init(config));
+    for (int64_t i = 0; i < config.encoder_layers; ++i) {
+      encoder_.emplace_back(s / "encoder" / i, layer_config(config, nullptr));
+    }
+    encoder_norm_.emplace(s / "encoder" / "norm", config.width, config.epsilon);
+  }
+  for (int64_t i = 0; i < config.layers; ++i) {
+    layers_.emplace_back(s / "layers" / i, layer_config(config, order_.plan));
+  }
+}
+
+ImageLayout ImageTransformer::source() const {
+  return {config_.source_rows, config_.source_columns, config_.channels, config_.levels};
+}
+
+// The levels around each step and whether they are known, from -1 to 1.
+Tensor ImageTransformer::neighbours(const Steps& steps) const {
+  if (!neighbour_input_) {
+    return {};
+  }
+  const int64_t count = neighbours_.count;
+  Tensor features = Tensor::empty({steps.batch, steps.count, 2 * count});
+  float* to = features.data<float>();
+  const float scale = 2.0F / static_cast<float>(layout_.levels - 1);
+  for (int64_t b = 0; b < steps.batch; ++b) {
+    const int32_t* levels = steps.levels + b * layout_.samples();
+    const int32_t* around = neighbours_.raster.data() + steps.first * count;
+    for (int64_t i = 0; i < steps.count * count; ++i, to += 2) {
+      const bool known = around[i] >= 0;
+      to[0] = known ? static_cast<float>(levels[around[i]]) * scale - 1.0F : 0.0F;
+      to[1] = known ? 1.0F : 0.0F;
+    }
+  }
+  return features;
+}
+
+// What each step is told: the sample before it, its own place, and the condition.
+Tensor ImageTransformer::embed(const Steps& steps, const Tensor& neighbours) const {
+  std::vector<int32_t> before, row, column, channel;
+  for (int64_t b = 0; b < steps.batch; ++b) {
+    for (int64_t t = steps.first; t < steps.first + steps.count; ++t) {
+      const int32_t last = t > 0 ? order_.raster[static_cast<size_t>(t - 1)] : 0;
+      const auto offset = static_cast<int32_t>(last % layout_.channels * layout_.levels) + 1;
+      before.push_back(t > 0 ? steps.levels[b * layout_.samples() + last] + offset : 0);
+    }
+  }
+  for (int64_t t = steps.first; t < steps.first + steps.count; ++t) {
+    const int64_t sample = order_.raster[static_cast<size_t>(t)];
+    const int64_t pixel = sample / layout_.channels;
+    row.push_back(static_cast<int32_t>(pixel / layout_.columns));
+    column.push_back(static_cast<int32_t>(pixel % layout_.columns));
+    channel.push_back(static_cast<int32_t>(sample % layout_.channels));
+  }
+  const float scale = std::sqrt(static_cast<float>(config_.width));
+  const auto place = [&](const Embedding& embedding, const std::vector<int32_t>& ids) {
+    return embedding(Tensor::from_ints(ids, {steps.count}), scale);  // [count,C]
+  };
+  Tensor x = samples_(Tensor::from_ints(before, {steps.batch, steps.count}), scale);  // [B,count,C]
+  x = add(x, add(add(place(rows_, row), place(columns_, column)), place(channels_, channel)));
+  if (classes_) {
+    std::vector<int32_t> ids;
+    for (int64_t i = 0; i < steps.batch * steps.count; ++i) {
+      ids.push_back(steps.classes.data<int32_t>()[i / steps.count]);
+    }
+    x = add(x, (*classes_)(Tensor::from_ints(ids, {steps.batch, steps.count}), scale));
+  }
+  if (neighbour_input_) {
+    x = add(x, (*neighbour_input_)(cast(neighbours, x.dtype())));
+  }
+  return dropout(x, config_.dropout);  // [B,count,C]
+}
+
+// A small image, read as a whole.
+Tensor ImageTransformer::encode(const Tensor& source) const {
+  const ImageLayout small = this->source();
+  check(source.defined() && source.rank() == 2 && source.dim(1) == small.samples(),
+        "[image_transformer] the small images are {}, expected [B,{}]", source, small.samples());
+  std::vector<int32_t> ids(static_cast<size_t>(source.size())), row, column, channel;
+  for (int64_t i = 0; i < source.size(); ++i) {
+    ids[static_cast<size_t>(i)] =
+        source.data<int32_t>()[i] + static_cast<int32_t>(i % small.channels * small.levels) + 1;
+  }
+  for (int64_t i = 0; i < small.samples(); ++i) {
+    row.push_back(static_cast<int32_t>(i / small.channels / small.columns));
+    column.push_back(static_cast<int32_t>(i / small.channels % small.columns));
+    channel.push_back(static_cast<int32_t>(i % small.channels));
+  }
+  const float scale = std::sqrt(static_cast<float>(config_.width));
+  const auto place = [&](const Embedding& embedding, const std::vector<int32_t>& at) {
+    return embedding(Tensor::from_ints(at, {small.samples()}), scale);  // [S,C]
+  };
+  const Tensor places = add(add(place(*source_rows_, row), place(*source_columns_, column)),
+                            place(channels_, channel));
+  Residual stream{dropout(add(samples_(Tensor::from_ints(ids, source.shape()), scale), places),
+                          config_.dropout),
+                  Tensor()};  // [B,S,C]
+  for (const TransformerLayer& layer : encoder_) {
+    stream = layer(std::move(stream), {});
+  }
+  return (*encoder_norm_)(stream, config_.dropout);  // [B,S,C]
+}
+
+Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAttention>* maps) const {
+  check(batch.values.rank() == 2 && batch.values.dim(1) == layout_.samples(),
+        "[image_transformer] images are {}, expected [B,{}]", batch.values, layout_.samples());
+  check(!classes_ || batch.classes.defined(), "[image_transformer] no classes are given");
+  const Tensor memory = encoder_norm_ ? encode(batch.source) : Tensor();  // [B,S,C]
+  const Steps all{.levels = batch.values.data<int32_t>(),
+                  .batch = batch.values.dim(0),
+                  .first = 0,
+                  .count = layout_.samples(),
+                  .classes = batch.classes};
+  const Tensor around = neighbours(all);          // [B,T,F]
+  Residual stream{embed(all, around), Tensor()};  // [B,T,C]
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Tensor weights;
+    stream = layers_[i](std::move(stream),
+                        {.self = {.weights = maps != nullptr},
+                         .memory = memory.defined() ? layers_[i].project_memory(memory) : Tensor(),
+                         .self_weights = &weights});
+    if (maps != nullptr) {
+      maps->push_back({"decoder", static_cast<int64_t>(i), weights});
+    }
+  }
+  return say(stream, around);  // [B,T,O]
+}
+
+// What the stream says of each step. Of a mixture it says how far the means lie, in units of their
+// scales, from what a line through the pixels around foretells: so steps of one size suit sharp and
+// broad ones.
+Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {
+  Tensor y = project_(norm_(stream, config_.dropout));
+  if (!neighbour_output_) {
+    return y;
+  }
+  const int64_t k = config_.mixtures;
+  const std::vector<Tensor> parts = split(cast(y, DType::f32), 2, {k, k, k});
+  const Tensor foretold = (*neighbour_output_)(cast(neighbours, y.dtype()));  // [B,count,K]
+  const Tensor means = add(cast(foretold, DType::f32), mul(parts[1], exp(parts[2])));
+  return concat({parts[0], means, parts[2]}, 2);
+}
+
+std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,
+                                                     const ImageBatch& conditions) const {
+  check(!classes_ || (conditions.classes.defined() && conditions.classes.dim(0) == rows),
+        "[image_transformer] {} images need as many classes", rows);
+  auto state = std::make_unique<State>();
+  state->rows = rows;
+  state->levels.resize(static_cast<size_t>(rows * layout_.samples()));
+  state->classes = conditions.classes;
+  state->caches.resize(layers_.size(), BlockCache{.rows = rows});
+  if (encoder_norm_) {
+    const Tensor memory = encode(conditions.source);  // [R,S,C]
+    for (const TransformerLayer& layer : layers_) {
+      state->memory.push_back(layer.project_memory(memory));
+    }
+  }
+  return state;
+}
+
+// The levels of the step before take their places.
+void ImageTransformer::State::take(const Tensor& came, const ImageLayout& layout,
+                                   std::span<const int32_t> raster) {
+  check(next < layout.samples(), "[image_transformer] all {} samples are drawn", layout.samples());
+  if (next == 0) {
+    return;
+  }
+  check(came.defined() && came.size() == rows, "[image_transformer] levels are {}, expected [{}]",
+        came, rows);
+  const int32_t last = raster[static_cast<size_t>(next - 1)];
+  for (int64_t row = 0; row < rows; ++row) {
+    const int32_t level = came.data<int32_t>()[row];
+    check(level >= 0 && level < layout.levels,
+          "[image_transformer] a level is {}, expected 0 to {}", level, layout.levels - 1);
+    levels[static_cast<size_t>(row * layout.samples() + last)] = level;
+  }
+}
+
+Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
+  std::vector<State*> states;
+  std::vector<Tensor> around, inputs;
+  for (const ImageStep& part : parts) {
+    State& state = *states.emplace_back(static_cast<State*>(&part.state));
+    state.take(part.levels, layout_, order_.raster);
+    const Steps next{.levels = state.levels.data(),
+                     .batch = state.rows,
+                     .first = state.next++,
+                     .count = 1,
+                     .classes = state.classes};
+    around.push_back(neighbours(next));            // [r,1,F]
+    inputs.push_back(embed(next, around.back()));  // [r,1,C]
+  }
+  Residual stream{concat(inputs, 0), Tensor()};  // [R,1,C]
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    std::vector<BlockCache*> caches;
+    std::vector<Tensor> memories;
+    for (State* state : states) {
+      caches.push_back(&state->caches[i]);
+      if (encoder_norm_) {
+        memories.push_back(state->memory[i]);  // [r,S,2,H,D]
+      }
+    }
+    stream = layers_[i](
+        std::move(stream),
+        {.memory = encoder_norm_ ? concat(memories, 0) : Tensor(), .block_caches = caches});
+  }
+  const Tensor y = say(stream, neighbour_output_ ? concat(around, 0) : Tensor());  // [R,1,O]
+  return y.reshape({y.dim(0), output_.size()});
+}
+
+}  // namespace heed

@@ -1,0 +1,119 @@
+// Image Transformer (Parmar et al. 2018): a decoder over the samples of an image, one channel of a
+// pixel a step, with attention to a part of what came before. With a class, or with an encoder that
+// reads a small image, it draws what it is told to.
+#pragma once
+
+#include <optional>
+
+#include "base/config.h"
+#include "models/images/image_order.h"
+#include "models/images/image_output.h"
+#include "nn/transformer.h"
+
+namespace heed {
+
+struct ImageTransformerConfig {
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t channels = 0;
+  int64_t levels = 0;
+  int64_t classes = 0;
+  int64_t source_rows = 0;
+  int64_t source_columns = 0;
+  int64_t encoder_layers = 4;
+  int64_t width = 128;
+  int64_t heads = 4;
+  int64_t layers = 6;
+  int64_t hidden = 512;
+  float dropout = 0.1F;
+  std::string attention = "local2d";
+  int64_t block = 196;
+  int64_t memory = 196;
+  int64_t block_rows = 7;
+  int64_t block_columns = 14;
+  int64_t memory_rows = 7;
+  int64_t memory_columns = 7;
+  int64_t neighbours = 0;
+  std::string output = "categorical";
+  int64_t mixtures = 10;
+  float epsilon = 1e-5F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("rows", rows, "of an image; 0: as the data has", {.least = 0, .most = 4096});
+    v("columns", columns, "of an image; 0: as the data has", {.least = 0, .most = 4096});
+    v("channels", channels, "of a pixel; 0: as the data has", {.least = 0, .most = 4});
+    v("levels", levels, "that a sample can have; 0: as the data has", {.least = 0, .most = 65536});
+    v("classes", classes, "that images are drawn by; 0: none", {.least = 0, .most = 1 << 20});
+    v("source_rows", source_rows, "of the small images that it enlarges; 0: it has no encoder",
+      {.least = 0, .most = 4096});
+    v("source_columns", source_columns, "of the small images", {.least = 0, .most = 4096});
+    v("encoder_layers", encoder_layers, "layers that read a small image",
+      {.least = 1, .most = 1000});
+    v("width", width, "size of a sample's vector", {.least = 1, .most = 65536});
+    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
+    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("hidden", hidden, "size of the feed-forward layer", {.least = 1, .most = 1 << 20});
+    v("dropout", dropout, "of embeddings and of each branch before it is added",
+      {.least = 0, .most = 0.99});
+    v("attention", attention, "what a sample sees of those before it",
+      {.choices = {"full", "local1d", "local2d"}});
+    v("block", block, "local1d: samples that share a memory", {.least = 1});
+    v("memory", memory, "local1d: samples before them that they see", {.least = 0});
+    v("block_rows", block_rows, "local2d: pixels that share a memory, down", {.least = 1});
+    v("block_columns", block_columns, "local2d: and across", {.least = 1});
+    v("memory_rows", memory_rows, "local2d: how far they see up", {.least = 0});
+    v("memory_columns", memory_columns, "local2d: and to both sides", {.least = 0});
+    v("neighbours", neighbours,
+      "the levels of the pixels around, so far up and to both sides, are part of the input; 0: "
+      "only the sample before",
+      {.least = 0, .most = 16});
+    v("output", output, "how a sample's distribution is said",
+      {.choices = {"categorical", "mixture"}});
+    v("mixtures", mixtures, "logistic distributions of a mixture", {.least = 1, .most = 100});
+    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+  }
+};
+
+class ImageTransformer : public SampledImageModel {
+ public:
+  ImageTransformer(const Scope& s, const ImageTransformerConfig& config);
+
+  int64_t classes() const override { return config_.classes; }
+  ImageLayout source() const override;
+  std::span<const int32_t> order() const override { return order_.raster; }
+  Tensor outputs(const ImageBatch& batch,
+                 std::vector<LayerAttention>* maps = nullptr) const override;
+  std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
+  Tensor steps(std::span<const ImageStep> parts) const override;
+
+ private:
+  struct State;
+  // Steps [first, first + count) of images whose levels are known up to there.
+  struct Steps {
+    const int32_t* levels;  // [B,T], raster order
+    int64_t batch, first, count;
+    Tensor classes;
+  };
+  Tensor neighbours(const Steps& steps) const;                       // f32 [B,count,F], if any
+  Tensor embed(const Steps& steps, const Tensor& neighbours) const;  // [B,count,C]
+  Tensor encode(const Tensor& source) const;                         // [B,S,C]
+  Tensor say(Residual stream, const Tensor& neighbours) const;       // [B,count,O]
+
+  ImageTransformerConfig config_;
+  ImageOrder order_;
+  Neighbours neighbours_;
+  Embedding samples_;  // START, then the levels of each channel
+  Embedding rows_, columns_, channels_;
+  std::optional<Embedding> classes_;
+  std::optional<Linear> neighbour_input_;
+  std::optional<Linear> neighbour_output_;  // of a mixture, whose means lie near them
+  std::optional<Embedding> source_rows_, source_columns_;
+  std::vector<TransformerLayer> encoder_;
+  std::optional<LayerNorm> encoder_norm_;
+  std::vector<TransformerLayer> layers_;
+  LayerNorm norm_;
+  Linear project_;
+};
+
+}  // namespace heed

@@ -1,0 +1,95 @@
+#include "models/language/causal_transformer.h"
+
+#include <utility>
+
+#include "base/error.h"
+#include "models/select.h"
+#include "ops/loss/cross_entropy.h"
+
+namespace heed {
+
+void CausalTransformer::build(const Scope& s, StackConfig config) {
+  const LayerConfig& first = config.layers.front();
+  name_ = std::move(config.name);
+  memory_ = config.memory;
+  dropout_ = first.dropout;
+  norm_.emplace(s / "norm", first.width, first.epsilon);
+  layers_.reserve(config.layers.size());
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    layers_.emplace_back(s / "layers" / static_cast<int64_t>(i), config.layers[i]);
+  }
+}
+
+Tensor CausalTransformer::hidden(const Tensor& tokens, std::span<const int64_t> past,
+                                 CausalState* state, std::vector<LayerAttention>* maps) const {
+  check(tokens.rank() == 2 && tokens.size() > 0, "[{}] tokens is {}, expected [B,T]", name_,
+        tokens.shape());
+  const bool remembers = state != nullptr || maps != nullptr;
+  Residual stream{embed(tokens, past), Tensor()};  // [B,T,C]
+  const Tensor labelled = labels(tokens);
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    Tensor weights;
+    stream = layers_[i](std::move(stream), {.self = {.causal = true,
+                                                     .window_left = remembers ? memory_ - 1 : -1,
+                                                     .labels = labelled,
+                                                     .weights = maps != nullptr},
+                                            .cache = state != nullptr ? &state->caches[i] : nullptr,
+                                            .self_weights = &weights});
+    if (maps != nullptr) {
+      maps->push_back({"decoder", static_cast<int64_t>(i), weights});
+    }
+  }
+  return (*norm_)(stream, dropout_);  // [B,T,C]
+}
+
+Tensor CausalTransformer::logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
+                                 int64_t first) const {
+  const std::vector<int64_t> past(first > 0 ? static_cast<size_t>(tokens.dim(0)) : 0, first);
+  return project(hidden(tokens, past, nullptr, maps));  // [B,T,V]
+}
+
+Tensor CausalTransformer::loss(const Tensor& tokens, const Tensor& targets) const {
+  return cross_entropy(logits(tokens), targets);
+}
+
+Tensor CausalTransformer::step(const Tensor& tokens, DecodeState& base,
+                               std::span<const int64_t> lengths) const {
+  auto& state = static_cast<CausalState&>(base);
+  check_rows(name_, tokens, lengths, state.length(0));
+  state.seen.resize(state.seen.empty() ? static_cast<size_t>(tokens.dim(0)) : state.seen.size());
+  check(std::ssize(state.seen) == tokens.dim(0), "[{}] {} rows for a state of {}", name_,
+        tokens.dim(0), state.seen.size());
+  state.caches.resize(layers_.size());
+  for (KvCache& cache : state.caches) {
+    cache.most = memory_;
+    cache.coming.assign(lengths.begin(), lengths.end());
+  }
+  const Tensor x = hidden(tokens, state.seen, &state);  // [R,T,C]
+  for (size_t row = 0; row < state.seen.size(); ++row) {
+    state.seen[row] += lengths.empty() ? tokens.dim(1) : lengths[row];
+  }
+  return project(last_rows(x, lengths));  // [R,V]
+}
+
+void CausalTransformer::select(DecodeState& base, std::span<const int64_t> rows) const {
+  auto& state = static_cast<CausalState&>(base);
+  for (KvCache& cache : state.caches) {
+    cache.select(rows);
+  }
+  const std::vector<int64_t> old = std::exchange(state.seen, {});
+  for (const int64_t row : rows) {
+    state.seen.push_back(old.at(static_cast<size_t>(row)));
+  }
+}
+
+void CausalTransformer::join(DecodeState& base, const DecodeState& more) const {
+  auto& state = static_cast<CausalState&>(base);
+  const auto& others = static_cast<const CausalState&>(more);
+  state.caches.resize(layers_.size());
+  for (size_t i = 0; i < others.caches.size(); ++i) {
+    state.caches[i].join(others.caches[i]);
+  }
+  state.seen.insert(state.seen.end(), others.seen.begin(), others.seen.end());
+}
+
+}  // namespace heed

@@ -1,0 +1,73 @@
+#include "models/language/gpt.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/pointwise.h"
+
+namespace heed {
+namespace {
+
+LayerConfig layer_config(const GptConfig& config, int64_t layer) {
+  const std::string& pattern = config.attention;
+  const char form = pattern.empty() ? 'F' : pattern[static_cast<size_t>(layer) % pattern.size()];
+  check(form == 'F' || form == 'L' || form == 'M',
+        "[gpt] model.attention is \"{}\", expected letters F, L and M", pattern);
+  // Two branches a layer add to the stream: their last products begin small, so that it does not
+  // grow with the depth.
+  const float branches = 2.0F * static_cast<float>(config.layers);
+  return {.width = config.width,
+          .heads = config.heads,
+          .hidden = config.hidden > 0 ? config.hidden : 4 * config.width,
+          .activation = activation_of(config.activation),
+          .dropout = config.dropout,
+          .attention_dropout = config.attention_dropout,
+          .pre_norm = true,
+          .window = form == 'L' ? config.window : 0,
+          .compression = form == 'M' ? config.compression : 0,
+          .epsilon = config.epsilon,
+          .deviation = config.deviation,
+          .branch_deviation = config.deviation / std::sqrt(branches)};
+}
+
+std::vector<LayerConfig> layer_configs(const GptConfig& config) {
+  std::vector<LayerConfig> layers;
+  for (int64_t i = 0; i < config.layers; ++i) {
+    layers.push_back(layer_config(config, i));
+  }
+  return layers;
+}
+
+}  // namespace
+
+Gpt::Gpt(const Scope& s, const GptConfig& config)
+    : config_(config),
+      tokens_(s / "tokens", config.vocabulary, config.width, Init::normal(config.deviation)),
+      positions_(s / "positions", config.context, config.width, Init::waves(config.deviation)) {
+  build(s, {.name = "gpt", .layers = layer_configs(config)});
+  if (!config.tied_output) {
+    output_.emplace(s / "output", config.width, config.vocabulary, false,
+                    Init::normal(config.deviation));
+  }
+}
+
+Tensor Gpt::embed(const Tensor& tokens, std::span<const int64_t> past) const {
+  const int64_t steps = tokens.dim(1);
+  std::vector<int32_t> places;
+  places.reserve(static_cast<size_t>(tokens.size()));
+  for (int64_t row = 0; row < tokens.dim(0); ++row) {
+    const int64_t before = past.empty() ? 0 : past[static_cast<size_t>(row)];
+    check(before + steps <= config_.context, "[gpt] {} tokens after {}, expected at most {} in all",
+          steps, before, config_.context);
+    for (int64_t i = 0; i < steps; ++i) {
+      places.push_back(static_cast<int32_t>(before + i));
+    }
+  }
+  const Tensor positions = Tensor::from_ints(places, tokens.shape());  // [B,T]
+  return dropout(add(tokens_(tokens), positions_(positions)),
+                 config_.embedding_dropout);  // [B,T,C]
+}
+
+Tensor Gpt::project(const Tensor& x) const { return output_ ? (*output_)(x) : tokens_.logits(x); }
+
+}  // namespace heed

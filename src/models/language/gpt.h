@@ -1,0 +1,76 @@
+// GPT-2 (Radford et al. 2019): a stack of causal pre-norm layers over learned positions, with the
+// output projection tied to the token embedding. Layers may look at the last tokens only, or at a
+// compressed memory (Liu et al. 2018), which makes long texts affordable.
+#pragma once
+
+#include <optional>
+
+#include "base/config.h"
+#include "models/language/causal_transformer.h"
+
+namespace heed {
+
+struct GptConfig {
+  int64_t vocabulary = 50257;
+  int64_t context = 1024;
+  int64_t width = 768;
+  int64_t heads = 12;
+  int64_t layers = 12;
+  int64_t hidden = 0;
+  float dropout = 0.0F;
+  float embedding_dropout = 0.0F;
+  float attention_dropout = 0.0F;
+  std::string activation = "gelu_tanh";
+  float epsilon = 1e-5F;
+  float deviation = 0.02F;
+  bool tied_output = true;
+  std::string attention = "";
+  int64_t window = 256;
+  int64_t compression = 3;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
+    v("context", context, "most tokens it looks at", {.least = 1, .most = 1 << 20});
+    v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
+    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
+    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("hidden", hidden, "size of the feed-forward layer; 0: four times the width",
+      {.least = 0, .most = 1 << 20});
+    v("dropout", dropout, "of each branch before it is added", {.least = 0, .most = 0.99});
+    v("embedding_dropout", embedding_dropout, "of the embeddings", {.least = 0, .most = 0.99});
+    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
+    v("activation", activation, "of the feed-forward layer",
+      {.choices = {"gelu_tanh", "gelu", "relu"}});
+    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+    v("deviation", deviation, "of the first values", {.least = 0, .most = 1});
+    v("tied_output", tied_output, "the output projection is the embedding");
+    v("attention", attention,
+      "of each layer, a letter each, again from the first when they run out: F full, L local, M "
+      "memory-compressed; empty: F");
+    v("window", window, "tokens that local attention sees", {.least = 1, .most = 1 << 20});
+    v("compression", compression, "tokens that memory-compressed attention makes one key of",
+      {.least = 2, .most = 1024});
+  }
+};
+
+using GptState = CausalState;
+
+class Gpt : public CausalTransformer {
+ public:
+  Gpt(const Scope& s, const GptConfig& config);
+
+  int64_t vocabulary() const override { return config_.vocabulary; }
+  int64_t context() const override { return config_.context; }
+
+ private:
+  Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const override;
+  Tensor project(const Tensor& x) const override;
+
+  GptConfig config_;
+  Embedding tokens_;
+  Embedding positions_;
+  std::optional<Linear> output_;
+};
+
+}  // namespace heed

@@ -1,0 +1,111 @@
+#include "serve/api/exchange.h"
+
+#include <chrono>
+
+#include "base/base64.h"
+
+namespace heed::serve {
+namespace {
+
+// How long a client's leaving may go unnoticed.
+constexpr std::chrono::milliseconds kLook{100};
+constexpr int kClientGone = 499;  // as nginx calls it; for the log alone
+constexpr int kRetrySeconds = 1;
+
+HttpError failure(const Failed& failed) {
+  switch (failed.fault) {
+    case Fault::request:
+      return HttpError(400, failed.message, {}, "invalid_value");
+    case Fault::stopping:
+      return HttpError(503, failed.message, {}, "stopping");
+    default:
+      return HttpError(500, failed.message, {}, "engine");
+  }
+}
+
+}  // namespace
+
+void submit(const ServedModel& model, std::vector<std::shared_ptr<Job>> jobs) {
+  try {
+    model.engine->submit(std::move(jobs));
+  } catch (const QueueFull& full) {
+    HttpError error(429, full.what(), {}, "queue_full");
+    error.retry_after = kRetrySeconds;
+    throw error;
+  } catch (const EngineStopping& stopping) {
+    throw HttpError(503, stopping.what(), {}, "stopping");
+  }
+}
+
+void submit(const ServedModel& model, const std::shared_ptr<Job>& job) {
+  submit(model, std::vector<std::shared_ptr<Job>>{job});
+}
+
+void follow(const HttpRequest& request, Reply& reply, size_t jobs,
+            const std::function<bool(const Event&)>& told) {
+  try {
+    while (jobs > 0) {
+      const std::optional<Event> event = reply.next(kLook);
+      if (request.gone()) {
+        throw HttpError(kClientGone, "the client has left");
+      }
+      if (!event) {
+        continue;
+      }
+      if (const Failed* failed = std::get_if<Failed>(&event->what)) {
+        throw failure(*failed);
+      }
+      if (told && !told(*event)) {
+        throw HttpError(kClientGone, "the client has left");
+      }
+      jobs -= std::holds_alternative<Done>(event->what) ? 1 : 0;
+    }
+  } catch (...) {
+    reply.cancel();
+    throw;
+  }
+}
+
+std::string as_event(const Json& data) { return "data: " + to_text(data) + "\n\n"; }
+
+HttpResponse stream_events(const HttpRequest& request, EventStream stream) {
+  HttpResponse response;
+  response.type = "text/event-stream";
+  response.headers = {{"X-Accel-Buffering", "no"}};
+  // If nobody ever streams it, as when the client has left already, nobody waits for it.
+  const std::shared_ptr<Reply> cancelled(stream.reply.get(),
+                                         [reply = stream.reply](Reply*) { reply->cancel(); });
+  response.stream = [&request, cancelled, stream = std::move(stream)](const Writer& write) {
+    try {
+      follow(request, *stream.reply, stream.jobs, [&](const Event& event) {
+        const Json data = stream.told(event);
+        return write(data.is_null() ? std::string() : as_event(data));
+      });
+      for (const std::string& each : stream.last()) {
+        write(each);
+      }
+    } catch (const HttpError& error) {
+      if (error.status != kClientGone) {
+        write("data: " + error_json(error) + "\n\n");
+      }
+    }
+  };
+  return response;
+}
+
+HttpResponse json_response(const Json& json) {
+  HttpResponse response;
+  response.body = to_text(json);
+  return response;
+}
+
+std::string bytes_of(JsonRequest& request, const std::string& field) {
+  const std::string text = request.text(field);
+  std::optional<std::string> bytes = from_base64(text);
+  if (!bytes) {
+    refuse(field, shown(Json(text)), "bytes in base64");
+  }
+  return *std::move(bytes);
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,43 @@
+// Between a request that came by HTTP and the engine that works on it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "serve/http/http.h"
+#include "serve/hub.h"
+
+namespace heed::serve {
+
+// Into the engine's queue; an HttpError if there is no room (429), the server stops (503) or it
+// asks for too much (400).
+void submit(const ServedModel& model, std::vector<std::shared_ptr<Job>> jobs);
+void submit(const ServedModel& model, const std::shared_ptr<Job>& job);
+
+// Calls told() with every event until all `jobs` of the reply are done. If one fails, or told()
+// returns false, or the client leaves, the others are cancelled. An HttpError says what failed; the
+// client's leaving is one too, which nobody will read.
+void follow(const HttpRequest& request, Reply& reply, size_t jobs,
+            const std::function<bool(const Event&)>& told = {});
+
+// {"data": ...} as a server-sent event.
+std::string as_event(const Json& data);
+
+// Streams what `told` makes of events: JSON for the client, or null. At the end comes what `last`
+// makes. Errors become an event as well.
+struct EventStream {
+  std::shared_ptr<Reply> reply;
+  size_t jobs = 1;
+  std::function<Json(const Event&)> told;
+  std::function<std::vector<std::string>()> last;  // events as texts
+};
+HttpResponse stream_events(const HttpRequest& request, EventStream stream);
+
+HttpResponse json_response(const Json& json);
+
+// The bytes of a field in base64; an HttpError that names it for anything else.
+std::string bytes_of(JsonRequest& request, const std::string& field);
+
+}  // namespace heed::serve

@@ -1,0 +1,163 @@
+#include "serve/api/text_routes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+#include "base/base64.h"
+#include "serve/api/exchange.h"
+#include "serve/services/attention_job.h"
+#include "serve/services/encode_service.h"
+
+namespace heed::serve {
+namespace {
+
+constexpr size_t kMostTexts = 2048;
+constexpr double kMostWords = 1000;
+constexpr int64_t kMostAttentionTokens = 256;  // maps grow with the square
+
+Json weights_of(const Tensor& weights) {
+  static_assert(std::endian::native == std::endian::little);
+  const std::span<const float> values = weights.span<float>();
+  return base64({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
+// Music has no text: what its notes look at comes with the music.
+const ServedModel& text_model_for(const std::string& name, const Hub& hub) {
+  for (const auto& model : hub.models()) {
+    if (name.empty() && model->abilities.contains("attention") && !model->music) {
+      return *model;
+    }
+  }
+  const ServedModel& model = hub.find(name, "attention");
+  if (model.music) {
+    throw HttpError(400,
+                    fmt::format("model {} reads no text; /v1/music/continue tells what its notes "
+                                "look at",
+                                model.name),
+                    "model", "wrong_model");
+  }
+  return model;
+}
+
+HttpResponse attention(const HttpRequest& request, const Hub& hub) {
+  JsonRequest fields(request.body);
+  const ServedModel& model = text_model_for(fields.text("model", ""), hub);
+  const std::string field = model.encoder ? "pair" : "target";
+  const auto reply = std::make_shared<Reply>();
+  const auto job = std::make_shared<AttentionJob>(
+      reply, TextAttentionRequest{.text = fields.text("text"),
+                                  .second = model.language ? "" : fields.text(field, ""),
+                                  .most_tokens = kMostAttentionTokens});
+  fields.finish();
+  submit(model, job);
+  follow(request, *reply, 1);
+  const TextAttention& found = job->found;
+  Json maps = Json::array();
+  for (const LayerAttention& layer : found.maps) {
+    maps.push_back({{"kind", layer.kind},
+                    {"layer", layer.layer},
+                    {"heads", layer.weights.dim(1)},
+                    {"queries", layer.weights.dim(2)},
+                    {"keys", layer.weights.dim(3)},
+                    {"weights", weights_of(layer.weights)}});
+  }
+  Json answer{{"model", model.name},
+              {"tokens", found.target.empty() ? found.source : found.target},
+              {"maps", maps}};
+  if (model.translator) {
+    answer["source"] = found.source;
+    answer["translation"] = found.translation;
+  }
+  return json_response(answer);
+}
+
+// The texts of a request: `text`, with a `pair` perhaps, or `texts`.
+std::vector<EncodedText> read_texts(JsonRequest& fields, const ServedModel& model) {
+  std::vector<EncodedText> texts;
+  if (fields.has("texts")) {
+    fields.only("text", nullptr);
+    fields.only("pair", nullptr);
+    for (const std::string& text : fields.texts("texts", kMostTexts)) {
+      texts.push_back(encode(*model.encoder, ClassifyText{text}));
+    }
+    if (texts.empty()) {
+      refuse("texts", "an empty list", "a text at least");
+    }
+  } else {
+    fields.ignore({"texts"});
+    const std::string text = fields.text("text");
+    texts.push_back(encode(*model.encoder, ClassifyText{text, fields.text("pair", "")}));
+  }
+  return texts;
+}
+
+Json classes_of(const LoadedEncoder& model, const std::vector<float>& values) {
+  if (model.config.score) {
+    return {{"score", values.front()}};
+  }
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return values[a] > values[b]; });
+  Json scores = Json::array();
+  for (const size_t i : order) {
+    scores.push_back({{"label", model.config.labels[i]}, {"score", values[i]}});
+  }
+  return {{"label", model.config.labels[order.front()]}, {"scores", scores}};
+}
+
+HttpResponse classify(const HttpRequest& request, const Hub& hub) {
+  JsonRequest fields(request.body);
+  const ServedModel& model = hub.find(fields.text("model", ""), "classify");
+  const auto reply = std::make_shared<Reply>();
+  const auto job =
+      std::make_shared<EncodeJob>(reply, EncodeTask::classify, read_texts(fields, model));
+  fields.finish();
+  submit(model, job);
+  follow(request, *reply, 1);
+  Json results = Json::array();
+  for (const std::vector<float>& values : job->vectors) {
+    results.push_back(classes_of(*model.encoder, values));
+  }
+  return json_response({{"model", model.name}, {"results", results}});
+}
+
+HttpResponse fill(const HttpRequest& request, const Hub& hub) {
+  JsonRequest fields(request.body);
+  const ServedModel& model = hub.find(fields.text("model", ""), "fill");
+  std::vector<EncodedText> texts{encode(*model.encoder, ClassifyText{fields.text("text")})};
+  if (count_masks(*model.encoder, texts.front()) == 0) {
+    refuse("text", "without a [MASK]", "a text with one at least");
+  }
+  const auto reply = std::make_shared<Reply>();
+  const auto job = std::make_shared<EncodeJob>(reply, EncodeTask::fill, std::move(texts));
+  job->top = fields.integer("top", job->top, {1, kMostWords});
+  fields.finish();
+  submit(model, job);
+  follow(request, *reply, 1);
+  Json masks = Json::array();
+  for (const std::vector<FilledWord>& words : job->words.front()) {
+    Json list = Json::array();
+    for (const FilledWord& word : words) {
+      list.push_back({{"word", word.word}, {"probability", word.probability}});
+    }
+    masks.push_back(list);
+  }
+  return json_response({{"model", model.name}, {"masks", masks}});
+}
+
+}  // namespace
+
+void add_text_routes(HttpServer& server, Hub& hub) {
+  server.route("POST", "/v1/attention",
+               [&hub](const HttpRequest& request) { return attention(request, hub); });
+  server.route("POST", "/v1/classify",
+               [&hub](const HttpRequest& request) { return classify(request, hub); });
+  server.route("POST", "/v1/fill",
+               [&hub](const HttpRequest& request) { return fill(request, hub); });
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,368 @@
+// The only file that knows cpp-httplib. It parses request lines, decompresses bodies and writes
+// responses. The rest of it is not used: it has no total deadlines, no bound on lines and on
+// decompressed bodies, passes over headers that it cannot read and takes malformed chunks for the
+// end of a body. So the head of a request and the end of its body are found here, and httplib sees
+// a request line and then a body until its end.
+#include "serve/http/http_connection.h"
+
+#include <fmt/core.h>
+#include <httplib.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string_view>
+
+#include "serve/http/http_body.h"
+
+namespace heed::serve {
+namespace {
+
+// What chunk sizes may add to a body.
+constexpr size_t kMostFraming = size_t{64} << 10;
+
+bool is_name_character(unsigned char c) {
+  return std::isalnum(c) != 0 ||
+         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+}
+
+// The lines between the request line and the empty line. Strict: two readers who see different
+// headers in one text are how requests are smuggled past a proxy.
+std::map<std::string, std::string> parse_headers(std::string_view lines) {
+  std::map<std::string, std::string> headers;
+  while (!lines.empty()) {
+    const size_t end = lines.find("\r\n");
+    const std::string_view line = lines.substr(0, end);
+    lines.remove_prefix(std::min(end, lines.size() - 2) + 2);
+    if (line.empty()) {
+      break;
+    }
+    const size_t colon = line.find(':');
+    const std::string_view name = line.substr(0, colon);
+    const bool sound = colon != std::string_view::npos && !name.empty() &&
+                       std::ranges::all_of(name, is_name_character) &&
+                       std::ranges::none_of(line, [](unsigned char c) {
+                         return (c < ' ' && c != '\t') || c == '\x7f';
+                       });
+    if (!sound) {
+      throw HttpError(400, "a header line is malformed");
+    }
+    std::string_view value = line.substr(colon + 1);
+    value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
+    value = value.substr(0, value.find_last_not_of(" \t") + 1);
+    const auto [entry, fresh] = headers.emplace(lower_case(name), value);
+    if (!fresh) {
+      entry->second.append(", ").append(value);
+    }
+  }
+  return headers;
+}
+
+// What httplib reads and writes: the request line from memory, then the body.
+class Stream : public httplib::Stream {
+ public:
+  Stream(HttpSocket& socket, std::string head, double write_seconds)
+      : socket_(socket), head_(std::move(head)), write_seconds_(write_seconds) {}
+
+  void begin_body(const HttpFraming& framing) { body_.emplace(socket_, framing); }
+
+  bool is_readable() const override { return true; }
+  bool is_writable() const override { return true; }
+  ssize_t read(char* to, size_t size) override {
+    if (read_ == head_.size()) {
+      return body_ ? body_->read(to, size) : -1;
+    }
+    const size_t count = head_.copy(to, size, read_);
+    read_ += count;
+    return static_cast<ssize_t>(count);
+  }
+  ssize_t write(const char* bytes, size_t size) override {
+    return socket_.write({bytes, size}, write_seconds_) ? static_cast<ssize_t>(size) : -1;
+  }
+  void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
+  // httplib only asks whether select() could take it.
+  socket_t socket() const override { return 0; }
+
+ private:
+  HttpSocket& socket_;
+  const std::string head_;
+  size_t read_ = 0;
+  const double write_seconds_;
+  std::optional<HttpBody> body_;
+};
+
+class Connection : private httplib::Server {
+ public:
+  Connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options);
+
+  bool answer_next();  // false: close
+  void refuse(const HttpError& error);
+  bool answered() const { return written_; }  // the last request, that is
+
+ private:
+  void exchange(const std::string& line);
+  void begin(httplib::Request& raw, Stream& stream);
+  void admit();
+  void close_after();
+  void answer(httplib::Response& raw);
+  void read_body(const httplib::ContentReader& content);
+  void respond(HttpResponse response, httplib::Response& raw);
+  bool stream(const HttpResponse& response, httplib::DataSink& sink);
+
+  HttpSocket& socket_;
+  const HttpRouter& router_;
+  const HttpOptions& options_;
+
+  // Of the request being answered.
+  HttpRequest request_;
+  httplib::Request* raw_ = nullptr;  // httplib's copy; none if the request line made no sense
+  const HttpRouter::Route* route_ = nullptr;
+  std::optional<HttpResponse> verdict_;  // decided without a handler
+  HttpFraming framing_;
+  bool close_ = false;
+  bool written_ = false;
+};
+
+Connection::Connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options)
+    : socket_(socket), router_(router), options_(options) {
+  // httplib ends streams while it believes that it does not listen. It never touches this socket.
+  svr_sock_ = 0;
+  set_keep_alive_timeout(static_cast<time_t>(options.idle_seconds));
+  set_keep_alive_max_count(1000);
+  Get("/", [this](const httplib::Request&, httplib::Response& raw) { answer(raw); });
+  Post("/", [this](const httplib::Request&, httplib::Response& raw,
+                   const httplib::ContentReader& content) {
+    read_body(content);
+    answer(raw);
+  });
+  // There is no memory, most likely. Whoever serves the connection says so and closes it.
+  set_exception_handler(
+      [](const httplib::Request&, httplib::Response&, std::exception_ptr failure) {
+        std::rethrow_exception(std::move(failure));
+      });
+  set_error_handler([this](const httplib::Request&, httplib::Response& raw) {
+    if (raw_ == nullptr) {
+      const bool is_long = raw.status == 414;
+      respond(error_response(HttpError(raw.status, is_long ? "the request line is too long"
+                                                           : "the request line is malformed")),
+              raw);
+    }
+  });
+}
+
+bool Connection::answer_next() {
+  using Head = HttpSocket::Head;
+  const Head head = socket_.read_head(options_.idle_seconds, options_.header_seconds);
+  switch (head) {
+    case Head::none:
+      written_ = false;
+      return false;
+    case Head::slow:
+      refuse(HttpError(408, fmt::format("the request's head took more than {} seconds",
+                                        options_.header_seconds)));
+      return false;
+    case Head::large:
+      refuse(HttpError(431, "the request's head is too large"));
+      return false;
+    case Head::malformed:
+      refuse(HttpError(400, "this is not an HTTP request"));
+      return false;
+    case Head::complete:
+      break;
+  }
+  const std::string_view text = socket_.head();
+  const size_t end = text.find("\r\n") + 2;
+  request_ = {};
+  verdict_.reset();
+  framing_ = {};
+  close_ = false;
+  try {
+    request_.headers = parse_headers(text.substr(end));
+  } catch (const HttpError& error) {
+    verdict_ = error_response(error);
+    close_ = true;
+  }
+  exchange(std::string(text.substr(0, end)));
+  return written_ && !close_;
+}
+
+void Connection::refuse(const HttpError& error) {
+  verdict_ = error_response(error);
+  close_ = true;
+  exchange("GET / HTTP/1.1\r\n");
+}
+
+void Connection::exchange(const std::string& line) {
+  raw_ = nullptr;
+  Stream stream(socket_, line + "\r\n", options_.write_seconds);
+  bool closed = false;
+  written_ =
+      process_request(stream, false, closed, [&](httplib::Request& raw) { begin(raw, stream); });
+  close_ = close_ || closed || raw_ == nullptr;
+  raw_ = nullptr;
+}
+
+// Between the head of a request and its body.
+void Connection::begin(httplib::Request& raw, Stream& stream) {
+  raw_ = &raw;
+  request_.method = raw.method;
+  request_.path = raw.path;
+  request_.query = {raw.params.begin(), raw.params.end()};
+  request_.gone = [this] { return socket_.gone(); };
+  if (!verdict_) {
+    try {
+      admit();
+    } catch (const HttpError& error) {
+      verdict_ = error_response(error);
+    }
+  }
+  const auto header = [&](const char* name) {
+    const auto found = request_.headers.find(name);
+    return found == request_.headers.end() ? std::string() : lower_case(found->second);
+  };
+  const bool read_body = !verdict_ && framing_.has_body();
+  const bool unread_body =
+      verdict_ && (!header("content-length").empty() || !header("transfer-encoding").empty());
+  close_ = close_ || unread_body || raw.version != "HTTP/1.1" ||
+           header("connection").find("close") != std::string::npos;
+  // The path has been routed; httplib matches it with regular expressions, which are better kept
+  // from long texts.
+  raw.path = "/";
+  raw.method = read_body ? "POST" : request_.method == "HEAD" ? "HEAD" : "GET";
+  raw.headers.clear();
+  if (read_body) {
+    for (const char* name : {"content-encoding", "expect"}) {
+      if (const std::string value = header(name); !value.empty()) {
+        raw.headers.emplace(name, value);
+      }
+    }
+    socket_.begin_body(framing_.chunked ? options_.most_body + kMostFraming : framing_.length,
+                       options_.body_seconds);
+    stream.begin_body(framing_);
+  }
+  if (close_) {
+    close_after();
+  }
+}
+
+void Connection::admit() {
+  framing_ = parse_framing(request_.headers, options_.most_body);
+  if (raw_->version == "HTTP/1.1" && !request_.headers.contains("host")) {
+    throw HttpError(400, "the Host header is missing");
+  }
+  if (request_.method == "HEAD" && framing_.has_body()) {
+    throw HttpError(400, "a HEAD request has no body");
+  }
+  if (router_.is_preflight(request_)) {
+    verdict_ = router_.preflight();
+  } else {
+    route_ = &router_.admit(request_);
+  }
+}
+
+void Connection::close_after() {
+  close_ = true;
+  if (raw_ != nullptr) {
+    raw_->headers.erase("Connection");
+    raw_->headers.emplace("Connection", "close");
+  }
+}
+
+void Connection::answer(httplib::Response& raw) {
+  if (!verdict_ && !socket_.begin_answer()) {
+    verdict_ = error_response(HttpError(503, "the server is stopping"));
+  }
+  HttpResponse response = verdict_ ? std::move(*verdict_) : router_.answer(*route_, request_);
+  if (!socket_.begin_answer()) {
+    close_after();
+  }
+  respond(std::move(response), raw);
+}
+
+void Connection::read_body(const httplib::ContentReader& content) {
+  using Trouble = HttpSocket::Trouble;
+  bool fits = true;
+  // Counted here once more, since decompression can make much of little.
+  const bool complete = content([&](const char* bytes, size_t size) {
+    fits = size <= options_.most_body - request_.body.size();
+    if (fits) {
+      request_.body.append(bytes, size);
+    }
+    return fits;
+  });
+  if (complete && fits) {
+    return;
+  }
+  const Trouble trouble = socket_.trouble();
+  if (!fits || trouble == Trouble::large) {
+    verdict_ = error_response(HttpError(
+        413, fmt::format("the body is too large, expected at most {} bytes", options_.most_body)));
+  } else if (trouble == Trouble::slow) {
+    verdict_ = error_response(
+        HttpError(408, fmt::format("the body took more than {} seconds", options_.body_seconds)));
+  } else {
+    verdict_ = error_response(HttpError(400, "the body is malformed or incomplete"));
+  }
+  close_after();
+}
+
+void Connection::respond(HttpResponse response, httplib::Response& raw) {
+  router_.complete(response);
+  raw.status = response.status;
+  for (const auto& [name, value] : response.headers) {
+    raw.set_header(name, value);
+  }
+  if (!response.stream) {
+    raw.body = std::move(response.body);
+    if (!raw.body.empty()) {
+      raw.set_header("Content-Type", response.type);
+    }
+    return;
+  }
+  const std::string type = response.type;
+  const auto provider = [this, response = std::move(response)](size_t, httplib::DataSink& sink) {
+    return stream(response, sink);
+  };
+  if (raw_->version == "HTTP/1.1") {
+    raw.set_chunked_content_provider(type, provider);
+  } else {
+    raw.set_content_provider(type, provider);  // ends with the connection
+  }
+}
+
+bool Connection::stream(const HttpResponse& response, httplib::DataSink& sink) {
+  const Writer write = [&](std::string_view piece) {
+    return !socket_.gone() && (piece.empty() || sink.write(piece.data(), piece.size()));
+  };
+  std::string failure = "an exception of unknown type";
+  try {
+    response.stream(write);
+    sink.done();
+    return true;
+  } catch (const std::exception& error) {
+    failure = error.what();
+  } catch (...) {  // told below
+  }
+  log_failure(fmt::format("the stream of {} {}", route_->method, route_->pattern), failure);
+  return false;
+}
+
+}  // namespace
+
+void serve_connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options) {
+  Connection connection(socket, router, options);
+  while (connection.answer_next()) {
+  }
+  if (connection.answered()) {
+    socket.drain();
+  }
+}
+
+void refuse_connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options) {
+  HttpError error(503, "too many connections are open");
+  error.retry_after = 1;
+  Connection(socket, router, options).refuse(error);
+}
+
+}  // namespace heed::serve

@@ -1,0 +1,51 @@
+// Translations for requests: texts of all jobs with the same options, as one batch.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "decode/text/translator.h"
+#include "serve/services/attention_job.h"
+
+namespace heed::serve {
+
+// The options of a search that a request may choose.
+struct SearchOptions {
+  int64_t beam = 4;
+  int64_t n_best = 1;  // at most `beam`
+  float length_penalty = 0.6F;
+
+  bool operator==(const SearchOptions&) const = default;
+};
+
+class TranslateJob : public ListJob {
+ public:
+  TranslateJob(std::shared_ptr<Reply> reply, std::vector<SourceText> sources,
+               const SearchOptions& search)
+      : ListJob(std::move(reply)), texts(std::move(sources)), options(search) {}
+
+  size_t size() const override { return texts.size(); }
+  // A token has about four letters.
+  int64_t cost(size_t index) const override { return std::ssize(texts[index].text) / 4 + 1; }
+
+  std::vector<SourceText> texts;
+  SearchOptions options;
+  std::vector<Translator::Result> results;  // of each
+};
+
+// Also does AttentionJobs.
+class TranslateService : public ListService {
+ public:
+  explicit TranslateService(std::shared_ptr<const LoadedModel> model, int64_t turn_tokens = 1024);
+
+ protected:
+  ListJob& checked(Job& job) const override;
+  bool together(const ListJob& a, const ListJob& b) const override;
+  void work(std::span<const Item> items) const override;
+
+ private:
+  std::shared_ptr<const LoadedModel> model_;
+};
+
+}  // namespace heed::serve

@@ -1,0 +1,84 @@
+#include "tasks/accompany_task.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/registry.h"
+#include "tasks/music_data.h"
+#include "train/prepare.h"
+#include "train/validation.h"
+
+namespace heed {
+
+AccompanyTask::AccompanyTask(const Recipe& recipe, const std::filesystem::path& folder,
+                             const Scope& scope)
+    : Task(recipe) {
+  rows_ = {.form = music_form_of(recipe.data),
+           .length = recipe.data.max_length,
+           .batch_tokens = recipe.data.batch_tokens};
+  tokenizers_ = prepare_music_tokenizers(recipe, rows_.form, folder);
+  config_.model = model_to_train(recipe_, tokenizers_);
+  any_ = make_model(scope, config_.model);
+  model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
+  if (model_->longest() > 0) {
+    rows_.length = std::min(rows_.length, model_->longest());
+  }
+}
+
+void AccompanyTask::begin(const DataState& state) {
+  MusicSplits splits = read_music(recipe_.data, rows_.form);
+  epochs_.emplace(std::move(splits.train),
+                  AccompanyEpochs::Options{.rows = rows_,
+                                           .seed = recipe_.train.seed,
+                                           .transpose = recipe_.data.transpose,
+                                           .stretch = recipe_.data.stretch});
+  held_out_ = accompany_batches(splits.valid, rows_);
+  tested_ = accompany_batches(splits.test, rows_);
+  tested_pieces_ = splits.test.size();
+  skipped_ = std::move(splits.skipped);
+  state_ = state;
+}
+
+std::unique_ptr<TaskBatch> AccompanyTask::next() {
+  auto batch = std::make_unique<PairBatch>();
+  batch->host = epochs_->next(state_);
+  batch->tokens = batch->host.source_tokens + batch->host.target_tokens;
+  batch->targets = batch->host.target_tokens;
+  batch->after = state_;
+  return batch;
+}
+
+Tensor AccompanyTask::loss(const TaskBatch& batch) const {
+  const LossConfig config = loss_config(recipe_.train);
+  const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
+  return sequence_loss(model_->logits(tensors), tensors.target, config);
+}
+
+Tensor AccompanyTask::full_batch_loss() const {
+  const int64_t rows = std::max<int64_t>(1, rows_.batch_tokens / rows_.length);
+  return made_up_loss(*model_, rows, rows_.length, loss_config(recipe_.train));
+}
+
+Score AccompanyTask::validate(int64_t /*step*/) const {
+  Score score{.loss = mean_loss(*model_, held_out_)};
+  return score;
+}
+
+std::string AccompanyTask::test(const std::filesystem::path& folder) const {
+  if (tested_.empty()) {
+    return "";
+  }
+  const auto loaded = load_model(folder, DType::f32);
+  const double loss = mean_loss(*loaded->model, tested_);
+  int64_t tokens = 0;
+  for (const HostBatch& batch : tested_) {
+    tokens += batch.target_tokens;
+  }
+  return fmt::format(
+      "test: {:.4f} nats a token of the accompaniment, perplexity {:.2f}, over {} in {} pieces, "
+      "END {}",
+      loss, std::exp(loss), tokens, tested_pieces_,
+      rows_.form == MusicForm::chorale ? "not counted" : "counted");
+}
+
+}  // namespace heed

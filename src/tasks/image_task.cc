@@ -1,0 +1,194 @@
+#include "tasks/image_task.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "data/shuffle.h"
+#include "models/registry.h"
+
+namespace heed {
+namespace {
+
+// What the recipe leaves open of the model is as the data has it.
+Json model_for(const Recipe& recipe, const ImageSet& images) {
+  Json model = recipe.model;
+  const auto set = [&](const char* key, int64_t value) {
+    const auto given = model.value(key, int64_t{0});
+    check(given == 0 || given == value, "[image] model.{} is {}, but the images have {}", key,
+          given, value);
+    model[key] = value;
+  };
+  set("rows", images.height);
+  set("columns", images.width);
+  set("channels", images.channels);
+  set("levels", images.levels);
+  if (recipe.image.classes) {
+    check(images.classes > 0, "[image] image.classes is true, but the images have no labels");
+    set("classes", images.classes);
+  }
+  if (const int64_t factor = recipe.image.enlarge; factor > 0) {
+    check(model.contains("source_rows"),
+          "[image] a {} does not enlarge images: leave image.enlarge",
+          model.value("kind", "model"));
+    check(images.height % factor == 0 && images.width % factor == 0,
+          "[image] image.enlarge is {}, expected a divisor of {}x{}", factor, images.height,
+          images.width);
+    set("source_rows", images.height / factor);
+    set("source_columns", images.width / factor);
+  }
+  return model;
+}
+
+Tensor levels_of(const ImageSet& set, std::span<const int64_t> indices) {
+  std::vector<int32_t> values;
+  for (const int64_t index : indices) {
+    const std::span<const uint8_t> image = set.image(index);
+    values.insert(values.end(), image.begin(), image.end());
+  }
+  return Tensor::from_ints(values, {std::ssize(indices), set.image_bytes()});
+}
+
+// The levels in the order in which the model says them.
+Tensor in_order(const ImageModel& model, const Tensor& values) {
+  const std::span<const int32_t> order = model.order();
+  Tensor targets = Tensor::empty(values.shape(), DType::i32);
+  const int32_t* from = values.data<int32_t>();
+  int32_t* to = targets.data<int32_t>();
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const auto step = static_cast<size_t>(i % std::ssize(order));
+    to[i] = from[i - static_cast<int64_t>(step) + order[step]];
+  }
+  return targets;
+}
+
+}  // namespace
+
+ImageBatch image_batch(const ImageModel& model, const ImageSet& set,
+                       std::span<const int64_t> indices, int64_t enlarge) {
+  ImageBatch batch{.values = levels_of(set, indices), .classes = {}, .source = {}};
+  if (model.classes() > 0) {
+    std::vector<int32_t> classes;
+    for (const int64_t index : indices) {
+      classes.push_back(set.labels.at(static_cast<size_t>(index)));
+    }
+    batch.classes = Tensor::from_ints(classes, {std::ssize(classes)});
+  }
+  if (enlarge > 0) {
+    ImageSet some{
+        .height = set.height, .width = set.width, .channels = set.channels, .levels = set.levels};
+    for (const int64_t index : indices) {
+      const std::span<const uint8_t> image = set.image(index);
+      some.pixels.insert(some.pixels.end(), image.begin(), image.end());
+    }
+    const ImageSet small = downscaled(some, enlarge);
+    std::vector<int64_t> all(indices.size());
+    std::iota(all.begin(), all.end(), int64_t{0});
+    batch.source = levels_of(small, all);
+  }
+  return batch;
+}
+
+double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_images,
+                  int64_t enlarge) {
+  double nats = 0.0;
+  for (int64_t begin = 0; begin < set.count(); begin += batch_images) {
+    std::vector<int64_t> indices(static_cast<size_t>(std::min(batch_images, set.count() - begin)));
+    std::iota(indices.begin(), indices.end(), begin);
+    const ImageBatch batch = image_batch(model, set, indices, enlarge);
+    nats += model.loss(model.outputs(batch), in_order(model, batch.values), Reduction::sum)
+                .to_vector()[0];
+  }
+  return nats;
+}
+
+ImageTask::ImageTask(const Recipe& recipe, const std::filesystem::path& /*folder*/,
+                     const Scope& scope)
+    : Task(recipe), splits_(read_images(recipe.image)) {
+  check(splits_.train.count() > 0, "[image] there is no image to learn from");
+  config_.model = model_for(recipe_, splits_.train);
+  config_.labels = recipe_.image.classes ? splits_.train.class_names : std::vector<std::string>();
+  any_ = make_model(scope, config_.model);
+  model_ = &model_as<ImageModel>(*any_, config_.model);
+}
+
+int64_t ImageTask::batch_images() const {
+  return std::max<int64_t>(1, recipe_.data.batch_tokens / model_->layout().samples());
+}
+
+std::optional<int64_t> ImageTask::epoch_batches() const {
+  return (splits_.train.count() + batch_images() - 1) / batch_images();
+}
+
+void ImageTask::begin(const DataState& state) { state_ = state; }
+
+std::unique_ptr<TaskBatch> ImageTask::next() {
+  if (ordered_epoch_ != state_.epoch) {
+    order_.resize(static_cast<size_t>(splits_.train.count()));
+    std::iota(order_.begin(), order_.end(), int64_t{0});
+    shuffle(order_, {recipe_.train.seed, stream_of(fmt::format("images {}", state_.epoch))});
+    ordered_epoch_ = state_.epoch;
+  }
+  const int64_t first = state_.batch * batch_images();
+  const int64_t last = std::min(first + batch_images(), splits_.train.count());
+  check(0 <= first && first < last,
+        "[image] shall continue with batch {} of {}; has the data "
+        "changed?",
+        state_.batch, *epoch_batches());
+  auto batch = std::make_unique<IndexBatch>();
+  batch->images.assign(order_.begin() + first, order_.begin() + last);
+  batch->tokens = (last - first) * model_->layout().samples();
+  batch->targets = batch->tokens;
+  state_ = last < splits_.train.count()
+               ? DataState{.epoch = state_.epoch, .batch = state_.batch + 1}
+               : DataState{.epoch = state_.epoch + 1};
+  batch->after = state_;
+  return batch;
+}
+
+Tensor ImageTask::loss_of(std::span<const int64_t> images) const {
+  const ImageBatch batch = image_batch(*model_, splits_.train, images, recipe_.image.enlarge);
+  return model_->loss(model_->outputs(batch), in_order(*model_, batch.values), Reduction::mean);
+}
+
+Tensor ImageTask::loss(const TaskBatch& batch) const {
+  return loss_of(static_cast<const IndexBatch&>(batch).images);
+}
+
+Tensor ImageTask::full_batch_loss() const {
+  std::vector<int64_t> some(static_cast<size_t>(std::min(batch_images(), splits_.train.count())));
+  std::iota(some.begin(), some.end(), int64_t{0});
+  return loss_of(some);
+}
+
+std::string ImageTask::describe(double nats, int64_t images) const {
+  const auto samples = static_cast<double>(images * model_->layout().samples());
+  return fmt::format("{:.3f} nats an image, {:.4f} bits a dimension, over {} images",
+                     nats / static_cast<double>(images), nats / samples / std::numbers::ln2,
+                     images);
+}
+
+Score ImageTask::validate(int64_t /*step*/) const {
+  const double nats = image_nats(*model_, splits_.valid, batch_images(), recipe_.image.enlarge);
+  const auto samples = static_cast<double>(splits_.valid.count() * model_->layout().samples());
+  Score score{.loss = nats / samples};
+  score.example = describe(nats, splits_.valid.count());
+  return score;
+}
+
+std::string ImageTask::test(const std::filesystem::path& folder) const {
+  if (splits_.test.count() == 0) {
+    return "";
+  }
+  const auto loaded = load_as<ImageModel>(folder, DType::f32);
+  const double nats =
+      image_nats(*loaded->model, splits_.test, batch_images(), recipe_.image.enlarge);
+  return "test: " + describe(nats, splits_.test.count());
+}
+
+}  // namespace heed

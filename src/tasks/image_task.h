@@ -1,0 +1,51 @@
+// Learning the distribution of images, sample by sample.
+//
+// The loss is the mean of -log p of a sample in nats; of held-out images it is also given as nats
+// an image and as bits a dimension, which is a sample.
+#pragma once
+
+#include <optional>
+
+#include "tasks/image_data.h"
+#include "train/task.h"
+
+namespace heed {
+
+// A part of a set as a model wants it.
+ImageBatch image_batch(const ImageModel& model, const ImageSet& set,
+                       std::span<const int64_t> indices, int64_t enlarge);
+// -log p of all samples of all images.
+double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_images,
+                  int64_t enlarge);
+
+class ImageTask : public Task {
+ public:
+  ImageTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+
+  void begin(const DataState& state) override;
+  std::unique_ptr<TaskBatch> next() override;
+  std::optional<int64_t> epoch_batches() const override;
+  std::string skipped() const override { return splits_.train.skipped; }
+  Tensor loss(const TaskBatch& batch) const override;
+  Tensor full_batch_loss() const override;
+  bool validates() const override { return splits_.valid.count() > 0; }
+  Score validate(int64_t step) const override;
+  std::string test(const std::filesystem::path& folder) const override;
+
+ private:
+  struct IndexBatch : TaskBatch {
+    std::vector<int64_t> images;
+  };
+  int64_t batch_images() const;
+  std::string describe(double nats, int64_t images) const;
+
+  Tensor loss_of(std::span<const int64_t> images) const;
+
+  ImageModel* model_ = nullptr;  // any_
+  ImageSplits splits_;
+  std::vector<int64_t> order_;  // of the images in the epoch
+  int64_t ordered_epoch_ = -1;
+  DataState state_;
+};
+
+}  // namespace heed

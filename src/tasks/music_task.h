@@ -1,0 +1,48 @@
+// Learning to go on with music: performances read from MIDI files, or chorales; a language model
+// over their symbols.
+//
+// The held-out loss is the mean of -log p of a token in nats, over whole pieces that each begin
+// with START. Of performances every token counts, END included; a token sees at least half a window
+// before it, or all from START on (windows of the training's length, each half further). Of
+// chorales, as the papers do, the pitches of the voices count, END does not, and a token sees all
+// of its piece before it unless the model has a context.
+#pragma once
+
+#include "data/music/music_epochs.h"
+#include "decode/text/perplexity.h"
+#include "train/task.h"
+
+namespace heed {
+
+class MusicTask : public Task {
+ public:
+  MusicTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+
+  void begin(const DataState& state) override;
+  std::unique_ptr<TaskBatch> next() override;
+  std::optional<int64_t> epoch_batches() const override { return epochs_->epoch_batches(); }
+  std::string skipped() const override { return skipped_; }
+  Tensor loss(const TaskBatch& batch) const override;
+  Tensor full_batch_loss() const override;
+  bool validates() const override { return !held_out_.empty(); }
+  Score validate(int64_t step) const override;
+  std::string test(const std::filesystem::path& folder) const override;
+
+ private:
+  struct PieceBatch : TaskBatch {
+    MusicBatch music;
+  };
+
+  Perplexity measure(const LanguageModel& model, const std::vector<MusicPiece>& pieces) const;
+
+  MusicForm form_;
+  LanguageModel* model_ = nullptr;  // any_
+  int64_t length_ = 0;              // of a window
+  std::optional<MusicEpochs> epochs_;
+  std::vector<MusicPiece> held_out_;
+  std::vector<MusicPiece> tested_;
+  std::string skipped_;
+  DataState state_;
+};
+
+}  // namespace heed

@@ -1,0 +1,55 @@
+// Learning when two texts mean the same (Reimers and Gurevych 2019): both go through one encoder,
+// and the cosine of their vectors shall follow a score, or be highest for the pairs that belong
+// together among all of a batch.
+#pragma once
+
+#include "data/text/table.h"
+#include "data/text/texts.h"
+#include "decode/text/embed.h"
+#include "train/task.h"
+
+namespace heed {
+
+class SimilarityTask : public Task {
+ public:
+  SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+
+  void begin(const DataState& state) override;
+  std::unique_ptr<TaskBatch> next() override;
+  std::optional<int64_t> epoch_batches() const override { return epochs_->epoch_batches(); }
+  std::string skipped() const override { return skipped_; }
+  Tensor loss(const TaskBatch& batch) const override;
+  Tensor full_batch_loss() const override;
+  bool validates() const override { return !recipe_.data.valid_table.empty(); }
+  Score validate(int64_t step) const override;
+  std::string test(const std::filesystem::path& folder) const override;
+
+ private:
+  struct PairsBatch : TaskBatch {
+    HostTexts first, second;
+    std::vector<float> scores;
+  };
+  struct Pairs {
+    std::vector<EncodedText> first, second;
+    std::vector<float> scores;  // as in the table
+  };
+
+  Pairs encode(const std::vector<LabelledText>& rows) const;
+  std::unique_ptr<PairsBatch> pick(const Pairs& pairs, std::span<const int64_t> indices) const;
+  bool by_score() const { return recipe_.similarity.loss == "cosine"; }
+  Tensor loss_of(const TextEncoder& model, const PairsBatch& batch,
+                 std::vector<float>* cosines) const;
+  Score judge(const TextEncoder& model, const Pairs& pairs) const;
+
+  TextEncoder* model_ = nullptr;  // any_
+  int64_t longest_ = 0;
+  LabelledTexts table_;  // of the training, until begin()
+  Pairs pairs_;
+  float least_ = 0.0F, most_ = 1.0F;  // scores that become cosines 0 and 1
+  std::optional<TextEpochs> epochs_;
+  Pairs held_out_;
+  std::string skipped_;
+  DataState state_;
+};
+
+}  // namespace heed
