@@ -34,6 +34,7 @@ struct Range {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::vector<std::string> choices = {};  // of a string; empty: any
+  bool path = false;                      // strings that name files or folders
 };
 
 namespace config {

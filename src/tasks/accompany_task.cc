@@ -5,20 +5,32 @@
 
 #include "models/registry.h"
 #include "tasks/music_data.h"
-#include "train/prepare.h"
+#include "tasks/text_setup.h"
 #include "train/validation.h"
 
 namespace heed {
 
-AccompanyTask::AccompanyTask(const Recipe& recipe, const std::filesystem::path& folder,
-                             const Scope& scope)
-    : Task(recipe) {
-  rows_ = {.form = music_form_of(recipe.data),
-           .length = recipe.data.max_length,
-           .batch_tokens = recipe.data.batch_tokens};
-  tokenizers_ = prepare_music_tokenizers(recipe, rows_.form, folder);
+void AccompanyTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  check(own.data.builtin.empty(),
+        "[{}] the built-in pieces have one voice, so there is no accompaniment to learn: set "
+        "data.midi or data.chorales",
+        where);
+  own.data.check_recipe(recipe.task, where);
+  own.train.check_recipe(where);
+  check(own.data.midi.empty() || recipe.schedule.kind != "cosine" ||
+            recipe.schedule.total_steps > 0 || recipe.train.steps > 0,
+        "[{}] performances are cut anew in each epoch, so a cosine cannot know its end: set "
+        "train.steps or schedule.total_steps",
+        where);
+}
+
+AccompanyTask::AccompanyTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  rows_ = {.form = music_form_of(own_.data),
+           .length = own_.data.max_length,
+           .batch_tokens = own_.data.batch_tokens};
+  tokenizers_ = prepare_music_tokenizers(recipe, rows_.form, setup.folder);
   config_.model = model_to_train(recipe_, tokenizers_);
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
   if (model_->longest() > 0) {
     rows_.length = std::min(rows_.length, model_->longest());
@@ -26,12 +38,12 @@ AccompanyTask::AccompanyTask(const Recipe& recipe, const std::filesystem::path& 
 }
 
 void AccompanyTask::begin(const DataState& state) {
-  MusicSplits splits = read_music(recipe_.data, rows_.form);
+  MusicSplits splits = read_music(own_.data, rows_.form);
   epochs_.emplace(std::move(splits.train),
                   AccompanyEpochs::Options{.rows = rows_,
                                            .seed = recipe_.train.seed,
-                                           .transpose = recipe_.data.transpose,
-                                           .stretch = recipe_.data.stretch});
+                                           .transpose = own_.data.transpose,
+                                           .stretch = own_.data.stretch});
   held_out_ = accompany_batches(splits.valid, rows_);
   tested_ = accompany_batches(splits.test, rows_);
   tested_pieces_ = splits.test.size();
@@ -49,14 +61,14 @@ std::unique_ptr<TaskBatch> AccompanyTask::next() {
 }
 
 Tensor AccompanyTask::loss(const TaskBatch& batch) const {
-  const LossConfig config = loss_config(recipe_.train);
+  const LossConfig config = own_.train.config();
   const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
   return sequence_loss(model_->logits(tensors), tensors.target, config);
 }
 
 Tensor AccompanyTask::full_batch_loss() const {
   const int64_t rows = std::max<int64_t>(1, rows_.batch_tokens / rows_.length);
-  return made_up_loss(*model_, rows, rows_.length, loss_config(recipe_.train));
+  return full_pairs_loss(*model_, rows, rows_.length, own_.train.config());
 }
 
 Score AccompanyTask::validate(int64_t /*step*/) const {

@@ -8,14 +8,27 @@
 #pragma once
 
 #include "data/music/accompany_epochs.h"
+#include "tasks/music_data.h"
 #include "train/loss.h"
 #include "train/task.h"
 
 namespace heed {
 
-class AccompanyTask : public Task {
+struct AccompanyConfig {
+  MusicDataConfig data;
+  AgreementLossConfig train;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("train", train, "the loss");
+  }
+};
+
+class AccompanyTask : public TaskWith<AccompanyConfig> {
  public:
-  AccompanyTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  AccompanyTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

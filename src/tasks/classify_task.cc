@@ -11,14 +11,9 @@
 #include "ops/shape/cast.h"
 #include "text/unicode.h"
 #include "train/metrics/metrics.h"
-#include "train/prepare.h"
 
 namespace heed {
 namespace {
-
-TableColumns columns_of(const DataConfig& data) {
-  return {.text = data.text_column, .pair = data.pair_column, .label = data.label_column};
-}
 
 std::vector<std::string> class_names(const LabelledTexts& table) {
   std::set<std::string> names;
@@ -51,10 +46,16 @@ double metric_of(const std::string& name, std::span<const double> predicted,
 
 }  // namespace
 
-ClassifyTask::ClassifyTask(const Recipe& recipe, const std::filesystem::path& folder,
-                           const Scope& scope)
-    : Task(recipe) {
-  table_ = read_table(recipe_.data.table, columns_of(recipe_.data));
+void ClassifyTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  own.data.check_recipe(recipe.task, where);
+  const std::string& metric = own.validation.metric;
+  check(!own.data.score || metric.empty() || metric == "pearson" || metric == "spearman",
+        "[{}] validation.metric is {}, expected pearson or spearman, which numbers have", where,
+        metric);
+}
+
+ClassifyTask::ClassifyTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  table_ = read_table(own_.data.table, own_.data.columns(own_.data.label_column));
   skipped_ = table_.skipped;
   std::vector<std::string> texts;
   for (const LabelledText& row : table_.rows) {
@@ -63,9 +64,9 @@ ClassifyTask::ClassifyTask(const Recipe& recipe, const std::filesystem::path& fo
       texts.push_back(row.pair);
     }
   }
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder, texts);
+  tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return texts; });
   config_.model = model_to_train(recipe_, tokenizers_);
-  config_.score = recipe_.data.score;
+  config_.score = own_.data.score;
   config_.labels = config_.score ? std::vector<std::string>{"score"} : class_names(table_);
   config_.model["labels"] = config_.labels.size();
   for (const char* head : {"masked_head", "next_head"}) {
@@ -73,10 +74,10 @@ ClassifyTask::ClassifyTask(const Recipe& recipe, const std::filesystem::path& fo
       config_.model[head] = false;
     }
   }
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<TextEncoder>(*any_, config_.model);
   const int64_t most = model_->longest();
-  longest_ = most > 0 ? std::min(most, recipe_.data.max_length) : recipe_.data.max_length;
+  longest_ = most > 0 ? std::min(most, own_.data.max_length) : own_.data.max_length;
 }
 
 bool ClassifyTask::fresh(std::string_view parameter) const {
@@ -103,7 +104,7 @@ ClassifyTask::Examples ClassifyTask::encode(const std::vector<LabelledText>& row
   Examples examples;
   for (const LabelledText& row : rows) {
     std::optional<std::vector<int32_t>> pair;
-    if (!recipe_.data.pair_column.empty()) {
+    if (!own_.data.pair_column.empty()) {
       pair = tokenizer.encode(row.pair);
     }
     examples.texts.push_back(join_texts(tokenizer, tokenizer.encode(row.text), pair, longest_));
@@ -118,11 +119,12 @@ void ClassifyTask::begin(const DataState& state) {
   table_ = {};
   labels_ = std::move(examples.labels);
   epochs_.emplace(std::move(examples.texts),
-                  TextEpochs::Options{.batch_tokens = recipe_.data.batch_tokens,
+                  TextEpochs::Options{.batch_tokens = own_.data.batch_tokens,
                                       .seed = recipe_.train.seed,
                                       .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_.data)).rows);
+    held_out_ =
+        encode(read_table({own_.data.valid_table}, own_.data.columns(own_.data.label_column)).rows);
   }
   state_ = state;
 }
@@ -144,7 +146,7 @@ Tensor ClassifyTask::loss_of(const Tensor& outputs, std::span<const double> labe
   }
   const std::vector<int32_t> classes(labels.begin(), labels.end());
   return cross_entropy(outputs, Tensor::from_ints(classes, {rows}),
-                       {.label_smoothing = recipe_.train.label_smoothing});
+                       {.label_smoothing = own_.train.label_smoothing});
 }
 
 Tensor ClassifyTask::loss(const TaskBatch& batch) const {
@@ -158,7 +160,7 @@ Tensor ClassifyTask::loss(const TaskBatch& batch) const {
 
 Tensor ClassifyTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_, 32);  // of a typical text
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
+  const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / length);
   const std::vector<int32_t> lengths(static_cast<size_t>(rows), static_cast<int32_t>(length));
   const TextBatch batch{.tokens = Tensor::zeros({rows, length}, DType::i32),
                         .types = {},
@@ -170,7 +172,7 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
   std::vector<double> predicted(examples.labels.size());
   double loss = 0.0;
   for (const HostTexts& host :
-       batch_texts(examples.texts, recipe_.data.batch_tokens, tokenizers_.source->special().pad)) {
+       batch_texts(examples.texts, own_.data.batch_tokens, tokenizers_.source->special().pad)) {
     std::vector<double> labels;
     for (const int64_t index : host.indices) {
       labels.push_back(examples.labels[static_cast<size_t>(index)]);
@@ -187,8 +189,8 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
     }
   }
   Score score{.loss = loss / static_cast<double>(examples.labels.size())};
-  score.metric = recipe_.validation.metric.empty() ? (config_.score ? "spearman" : "accuracy")
-                                                   : recipe_.validation.metric;
+  score.metric = own_.validation.metric.empty() ? (config_.score ? "spearman" : "accuracy")
+                                                : own_.validation.metric;
   score.value = metric_of(score.metric, predicted, examples.labels,
                           static_cast<int32_t>(config_.labels.size()));
   const size_t example = static_cast<size_t>(step) % predicted.size();
@@ -202,14 +204,14 @@ Score ClassifyTask::judge(const TextEncoder& model, const Examples& examples, in
 Score ClassifyTask::validate(int64_t step) const { return judge(*model_, held_out_, step); }
 
 std::string ClassifyTask::test(const std::filesystem::path& folder) const {
-  if (recipe_.data.test_table.empty()) {
+  if (own_.data.test_table.empty()) {
     return "";
   }
   const auto loaded = load_as<TextEncoder>(folder, DType::f32);
   const Examples examples =
-      encode(read_table({recipe_.data.test_table}, columns_of(recipe_.data)).rows);
+      encode(read_table({own_.data.test_table}, own_.data.columns(own_.data.label_column)).rows);
   const Score score = judge(*loaded->model, examples, 0);
-  return fmt::format("test {}: loss {:.4f} {} {:.4f} over {} examples", recipe_.data.test_table,
+  return fmt::format("test {}: loss {:.4f} {} {:.4f} over {} examples", own_.data.test_table,
                      score.loss, score.metric, score.value, examples.labels.size());
 }
 

@@ -5,13 +5,61 @@
 #include "data/text/table.h"
 #include "data/text/texts.h"
 #include "decode/text/embed.h"
+#include "tasks/data_config.h"
+#include "tasks/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
 
-class ClassifyTask : public Task {
+struct ClassifyDataConfig : LabelledTableConfig {
+  bool score = false;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    LabelledTableConfig::fields(v);
+    v("score", score, "labels are numbers to be estimated, not classes");
+  }
+};
+
+struct SmoothingConfig {
+  float label_smoothing = 0.1F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("label_smoothing", label_smoothing, "probability spread over all classes",
+      {.least = 0, .most = 0.99});
+  }
+};
+
+struct ClassScoreConfig {
+  std::string metric;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("metric", metric, "what is measured; empty: accuracy, or for scores spearman",
+      {.choices = {"", "accuracy", "f1", "matthews", "pearson", "spearman"}});
+  }
+};
+
+struct ClassifyConfig {
+  ClassifyDataConfig data;
+  TextConfig text;
+  SmoothingConfig train;
+  ClassScoreConfig validation;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+    v("train", train, "the loss");
+    v("validation", validation, "the score");
+  }
+};
+
+class ClassifyTask : public TaskWith<ClassifyConfig> {
  public:
-  ClassifyTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  ClassifyTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;
@@ -20,7 +68,7 @@ class ClassifyTask : public Task {
   std::string skipped() const override { return skipped_; }
   Tensor loss(const TaskBatch& batch) const override;
   Tensor full_batch_loss() const override;
-  bool validates() const override { return !recipe_.data.valid_table.empty(); }
+  bool validates() const override { return !own_.data.valid_table.empty(); }
   Score validate(int64_t step) const override;
   std::string test(const std::filesystem::path& folder) const override;
 

@@ -26,12 +26,13 @@ struct ImageDataConfig {
   void fields(Visitor& v) {
     v("drawn", drawn, "images that are drawn by rules instead of files",
       {.choices = {"", "digits", "shapes"}});
-    v("train", train, "MNIST's file of images, CIFAR's files, or a folder of PNG files");
-    v("train_labels", train_labels, "MNIST's file of labels");
-    v("valid", valid, "held-out images for validation");
-    v("valid_labels", valid_labels, "their labels");
-    v("test", test, "held-out images for the last score");
-    v("test_labels", test_labels, "their labels");
+    v("train", train, "MNIST's file of images, CIFAR's files, or a folder of PNG files",
+      {.path = true});
+    v("train_labels", train_labels, "MNIST's file of labels", {.path = true});
+    v("valid", valid, "held-out images for validation", {.path = true});
+    v("valid_labels", valid_labels, "their labels", {.path = true});
+    v("test", test, "held-out images for the last score", {.path = true});
+    v("test_labels", test_labels, "their labels", {.path = true});
     v("held_out", held_out, "without valid: the last so many images of train are held out",
       {.least = 0});
     v("rows", rows, "images are resized to so many; 0: as they are, which folders need not be",

@@ -16,7 +16,7 @@ namespace heed {
 namespace {
 
 // What the recipe leaves open of the model is as the data has it.
-Json model_for(const Recipe& recipe, const ImageSet& images) {
+Json model_for(const Recipe& recipe, const ImageDataConfig& data, const ImageSet& images) {
   Json model = recipe.model;
   const auto set = [&](const char* key, int64_t value) {
     const auto given = model.value(key, int64_t{0});
@@ -28,11 +28,11 @@ Json model_for(const Recipe& recipe, const ImageSet& images) {
   set("columns", images.width);
   set("channels", images.channels);
   set("levels", images.levels);
-  if (recipe.image.classes) {
+  if (data.classes) {
     check(images.classes > 0, "[image] image.classes is true, but the images have no labels");
     set("classes", images.classes);
   }
-  if (const int64_t factor = recipe.image.enlarge; factor > 0) {
+  if (const int64_t factor = data.enlarge; factor > 0) {
     check(model.contains("source_rows"),
           "[image] a {} does not enlarge images: leave image.enlarge",
           model.value("kind", "model"));
@@ -107,18 +107,28 @@ double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_im
   return nats;
 }
 
-ImageTask::ImageTask(const Recipe& recipe, const std::filesystem::path& /*folder*/,
-                     const Scope& scope)
-    : Task(recipe), splits_(read_images(recipe.image)) {
+void ImageTask::check_recipe(const Recipe& /*recipe*/, const Config& own, std::string_view where) {
+  const ImageDataConfig& image = own.image;
+  check(image.drawn.empty() != image.train.empty(),
+        "[{}] task image learns from exactly one of: image.train, or image.drawn", where);
+  check(image.binarise == "no" || image.levels == 256,
+        "[{}] image.levels is {}, but image.binarise makes two: leave one of them out", where,
+        image.levels);
+  check(image.valid.empty() || image.held_out == 0,
+        "[{}] image.valid and image.held_out exclude each other", where);
+}
+
+ImageTask::ImageTask(const Recipe& recipe, const TaskSetup& setup)
+    : TaskWith(recipe), splits_(read_images(own_.image)) {
   check(splits_.train.count() > 0, "[image] there is no image to learn from");
-  config_.model = model_for(recipe_, splits_.train);
-  config_.labels = recipe_.image.classes ? splits_.train.class_names : std::vector<std::string>();
-  any_ = make_model(scope, config_.model);
+  config_.model = model_for(recipe_, own_.image, splits_.train);
+  config_.labels = own_.image.classes ? splits_.train.class_names : std::vector<std::string>();
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<ImageModel>(*any_, config_.model);
 }
 
 int64_t ImageTask::batch_images() const {
-  return std::max<int64_t>(1, recipe_.data.batch_tokens / model_->layout().samples());
+  return std::max<int64_t>(1, own_.data.batch_tokens / model_->layout().samples());
 }
 
 std::optional<int64_t> ImageTask::epoch_batches() const {
@@ -152,7 +162,7 @@ std::unique_ptr<TaskBatch> ImageTask::next() {
 }
 
 Tensor ImageTask::loss_of(std::span<const int64_t> images) const {
-  const ImageBatch batch = image_batch(*model_, splits_.train, images, recipe_.image.enlarge);
+  const ImageBatch batch = image_batch(*model_, splits_.train, images, own_.image.enlarge);
   return model_->loss(model_->outputs(batch), in_order(*model_, batch.values), Reduction::mean);
 }
 
@@ -174,7 +184,7 @@ std::string ImageTask::describe(double nats, int64_t images) const {
 }
 
 Score ImageTask::validate(int64_t /*step*/) const {
-  const double nats = image_nats(*model_, splits_.valid, batch_images(), recipe_.image.enlarge);
+  const double nats = image_nats(*model_, splits_.valid, batch_images(), own_.image.enlarge);
   const auto samples = static_cast<double>(splits_.valid.count() * model_->layout().samples());
   Score score{.loss = nats / samples};
   score.example = describe(nats, splits_.valid.count());
@@ -186,8 +196,7 @@ std::string ImageTask::test(const std::filesystem::path& folder) const {
     return "";
   }
   const auto loaded = load_as<ImageModel>(folder, DType::f32);
-  const double nats =
-      image_nats(*loaded->model, splits_.test, batch_images(), recipe_.image.enlarge);
+  const double nats = image_nats(*loaded->model, splits_.test, batch_images(), own_.image.enlarge);
   return "test: " + describe(nats, splits_.test.count());
 }
 

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "tasks/data_config.h"
 #include "tasks/image_data.h"
 #include "train/task.h"
 
@@ -18,9 +19,21 @@ ImageBatch image_batch(const ImageModel& model, const ImageSet& set,
 double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_images,
                   int64_t enlarge);
 
-class ImageTask : public Task {
+struct ImageConfig {
+  ImageDataConfig image;
+  BatchConfig data;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("image", image, "which images are read");
+    v("data", data, "the batches");
+  }
+};
+
+class ImageTask : public TaskWith<ImageConfig> {
  public:
-  ImageTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  ImageTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

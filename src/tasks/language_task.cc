@@ -4,47 +4,59 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "data/text/lines.h"
 #include "decode/text/perplexity.h"
 #include "models/registry.h"
 #include "train/loss.h"
-#include "train/prepare.h"
 
 namespace heed {
 
-LanguageTask::LanguageTask(const Recipe& recipe, const std::filesystem::path& folder,
-                           const Scope& scope)
-    : Task(recipe) {
-  check(recipe.train.agreement == 0.0F,
-        "[train] train.agreement is {}, which the task language does not have: set it to 0",
-        recipe.train.agreement);
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder, sample_text(recipe_));
+void LanguageTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  check(!own.data.text.empty(), "[{}] task {} names no file to learn from: set data.text", where,
+        recipe.task);
+  own.train.check_recipe(where);
+}
+
+LanguageTask::LanguageTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [this] { return sample(); });
   config_.model = model_to_train(recipe_, tokenizers_);
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
-  length_ = model_->context() > 0 ? model_->context() : recipe_.data.max_length;
+  length_ = model_->context() > 0 ? model_->context() : own_.data.max_length;
+}
+
+// Lines that the tokenizer is trained on.
+std::vector<std::string> LanguageTask::sample() const {
+  std::vector<std::string> lines;
+  for (const std::string& file : own_.data.text) {
+    LineReader reader(file);
+    for (std::string line; std::ssize(lines) < own_.text.sample && reader.next(line);) {
+      lines.push_back(line + (own_.data.line_end ? "" : "\n"));
+    }
+  }
+  return lines;
 }
 
 TextSource LanguageTask::source(std::vector<std::string> files) const {
-  return {.files = std::move(files),
-          .tokenizer = tokenizers_.target,
-          .line_end = recipe_.data.line_end};
+  return {
+      .files = std::move(files), .tokenizer = tokenizers_.target, .line_end = own_.data.line_end};
 }
 
 int64_t LanguageTask::rows() const {
-  return std::max<int64_t>(1, recipe_.data.batch_tokens / length_);
+  return std::max<int64_t>(1, own_.data.batch_tokens / length_);
 }
 
 void LanguageTask::begin(const DataState& state) {
-  std::vector<int32_t> tokens = read_tokens(source(recipe_.data.text));
-  if (!recipe_.data.valid_text.empty()) {
-    held_out_ = read_tokens(source({recipe_.data.valid_text}));
+  std::vector<int32_t> tokens = read_tokens(source(own_.data.text));
+  if (!own_.data.valid_text.empty()) {
+    held_out_ = read_tokens(source({own_.data.valid_text}));
   } else {
     const auto kept =
-        static_cast<size_t>(static_cast<double>(tokens.size()) * (1.0 - recipe_.data.valid_share));
+        static_cast<size_t>(static_cast<double>(tokens.size()) * (1.0 - own_.data.valid_share));
     held_out_.assign(tokens.begin() + static_cast<int64_t>(kept), tokens.end());
     tokens.resize(kept);
   }
-  const bool wanted = !recipe_.data.valid_text.empty() || recipe_.data.valid_share > 0.0;
+  const bool wanted = !own_.data.valid_text.empty() || own_.data.valid_share > 0.0;
   check(!wanted || held_out_.size() > 1,
         "[text] {} tokens are held out for validation, expected at least 2", held_out_.size());
   windows_.emplace(std::move(tokens),
@@ -66,7 +78,7 @@ Tensor LanguageTask::loss(const TaskBatch& batch) const {
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
   const Shape shape{std::ssize(window.input) / length_, length_};
   return sequence_loss(model_->logits(Tensor::from_ints(window.input, shape)),
-                       Tensor::from_ints(window.target, shape), loss_config(recipe_.train));
+                       Tensor::from_ints(window.target, shape), own_.train.config());
 }
 
 Tensor LanguageTask::full_batch_loss() const {
@@ -76,21 +88,21 @@ Tensor LanguageTask::full_batch_loss() const {
 
 Score LanguageTask::validate(int64_t /*step*/) const {
   const Perplexity found = measure_perplexity(
-      *model_, held_out_, {.length = length_, .batch_tokens = recipe_.data.batch_tokens});
+      *model_, held_out_, {.length = length_, .batch_tokens = own_.data.batch_tokens});
   Score score{.loss = found.loss()};
   return score;
 }
 
 std::string LanguageTask::test(const std::filesystem::path& folder) const {
-  if (recipe_.data.test_text.empty()) {
+  if (own_.data.test_text.empty()) {
     return "";
   }
   const auto loaded = load_as<LanguageModel>(folder, DType::f32);
   const Perplexity found =
-      measure_perplexity(*loaded->model, read_tokens(source({recipe_.data.test_text})),
-                         {.length = length_, .batch_tokens = recipe_.data.batch_tokens});
-  return fmt::format("test {}: loss {:.4f} perplexity {:.2f} over {} tokens",
-                     recipe_.data.test_text, found.loss(), std::exp(found.loss()), found.tokens);
+      measure_perplexity(*loaded->model, read_tokens(source({own_.data.test_text})),
+                         {.length = length_, .batch_tokens = own_.data.batch_tokens});
+  return fmt::format("test {}: loss {:.4f} perplexity {:.2f} over {} tokens", own_.data.test_text,
+                     found.loss(), std::exp(found.loss()), found.tokens);
 }
 
 }  // namespace heed

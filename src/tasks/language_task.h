@@ -2,13 +2,52 @@
 #pragma once
 
 #include "data/text/token_windows.h"
+#include "tasks/data_config.h"
+#include "tasks/text_setup.h"
+#include "train/loss.h"
 #include "train/task.h"
 
 namespace heed {
 
-class LanguageTask : public Task {
+struct PlainTextConfig : BatchConfig {
+  std::vector<std::string> text;
+  std::string valid_text, test_text;
+  double valid_share = 0.0;
+  bool line_end = false;
+  int64_t max_length = 128;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("text", text, "files of plain text", {.path = true});
+    v("valid_text", valid_text, "held-out text for validation", {.path = true});
+    v("test_text", test_text, "held-out text for the last score", {.path = true});
+    v("valid_share", valid_share,
+      "without valid_text: this share of the text, the end, is held out",
+      {.least = 0, .most = 0.9});
+    v("line_end", line_end, "an END token behind every line of text instead of a line end");
+    v("max_length", max_length, "the window of a model whose context has no end",
+      {.least = 1, .most = 100000});
+    BatchConfig::fields(v);
+  }
+};
+
+struct LanguageConfig {
+  PlainTextConfig data;
+  TextConfig text;
+  SequenceLossConfig train;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+    v("train", train, "the loss");
+  }
+};
+
+class LanguageTask : public TaskWith<LanguageConfig> {
  public:
-  LanguageTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  LanguageTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -25,6 +64,7 @@ class LanguageTask : public Task {
   };
 
   int64_t rows() const;
+  std::vector<std::string> sample() const;
   TextSource source(std::vector<std::string> files) const;
 
   LanguageModel* model_ = nullptr;  // any_

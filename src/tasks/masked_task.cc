@@ -10,14 +10,13 @@
 #include "models/registry.h"
 #include "ops/loss/cross_entropy.h"
 #include "ops/pointwise.h"
-#include "train/prepare.h"
 
 namespace heed {
 namespace {
 
 constexpr float kHidden = 0.15F;  // share of the tokens that are asked for
 
-std::vector<std::string> lines_of(const DataConfig& data) {
+std::vector<std::string> lines_of(const MaskedDataConfig& data) {
   std::vector<std::string> lines;
   for (const std::string& file : data.text) {
     const std::vector<std::string> more = read_lines(file);
@@ -46,11 +45,14 @@ std::vector<std::vector<int32_t>> encode_lines(const Tokenizer& tokenizer,
 
 }  // namespace
 
-MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder,
-                       const Scope& scope)
-    : Task(recipe) {
-  const std::vector<std::string> lines = lines_of(recipe_.data);
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder, lines);
+void MaskedTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  check(!own.data.text.empty() || !own.data.table.empty(),
+        "[{}] task {} names no file to learn from: set data.text", where, recipe.task);
+}
+
+MaskedTask::MaskedTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  const std::vector<std::string> lines = lines_of(own_.data);
+  tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return lines; });
   const std::optional<int32_t> mask = tokenizers_.source->find("[MASK]");
   check(mask.has_value(),
         "[masked] the tokenizer has no [MASK]: take text.kind = \"wordpiece\", or a BERT folder");
@@ -59,13 +61,13 @@ MaskedTask::MaskedTask(const Recipe& recipe, const std::filesystem::path& folder
   check(config_.model.contains("masked_head"), "[masked] a {} has no head for masked words",
         config_.model.at("kind").get<std::string>());
   config_.model["masked_head"] = true;
-  config_.model["next_head"] = recipe_.data.next_sentence;
-  config_.model["pooler"] = config_.model.at("pooler").get<bool>() || recipe_.data.next_sentence;
+  config_.model["next_head"] = own_.data.next_sentence;
+  config_.model["pooler"] = config_.model.at("pooler").get<bool>() || own_.data.next_sentence;
   config_.model["labels"] = 0;
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   encoder_ = &model_as<TextEncoder>(*any_, config_.model);
   heads_ = dynamic_cast<MaskedModel*>(any_.get());
-  longest_ = std::min(encoder_->longest(), recipe_.data.max_length);
+  longest_ = std::min(encoder_->longest(), own_.data.max_length);
   lines_ = encode_lines(*tokenizers_.source, lines);
   check(lines_.size() > 1, "[masked] there are {} lines to learn from, expected more",
         lines_.size());
@@ -83,7 +85,7 @@ MaskedTask::Sentences MaskedTask::make_texts(const std::vector<std::vector<int32
   for (size_t i = 0; i < lines.size(); ++i) {
     std::optional<std::vector<int32_t>> second;
     int32_t follows = 0;
-    if (recipe_.data.next_sentence) {
+    if (own_.data.next_sentence) {
       // Nothing follows the last line, and the line that follows is no other one.
       follows = i + 1 < lines.size() && random.uniform(2 * i) < 0.5F ? 0 : 1;
       const size_t other = i + 2 + random.bits(2 * i + 1) % std::max<size_t>(1, lines.size() - 1);
@@ -126,13 +128,12 @@ std::unique_ptr<MaskedTask::MaskedBatch> MaskedTask::mask(HostTexts texts,
 }
 
 std::vector<std::vector<int32_t>> MaskedTask::take_held_out() {
-  if (const std::string& file = recipe_.data.valid_text; !file.empty()) {
+  if (const std::string& file = own_.data.valid_text; !file.empty()) {
     std::vector<std::vector<int32_t>> lines = encode_lines(*tokenizers_.source, read_lines(file));
     check(!lines.empty(), "[masked] {} has no text", file);
     return lines;
   }
-  const auto held =
-      static_cast<size_t>(static_cast<double>(lines_.size()) * recipe_.data.valid_share);
+  const auto held = static_cast<size_t>(static_cast<double>(lines_.size()) * own_.data.valid_share);
   std::vector<std::vector<int32_t>> last(lines_.end() - static_cast<int64_t>(held), lines_.end());
   lines_.resize(lines_.size() - held);
   return last;
@@ -141,7 +142,7 @@ std::vector<std::vector<int32_t>> MaskedTask::take_held_out() {
 void MaskedTask::begin(const DataState& state) {
   const Sentences valid = make_texts(take_held_out());
   const int32_t pad = tokenizers_.source->special().pad;
-  for (HostTexts& texts : batch_texts(valid.texts, recipe_.data.batch_tokens, pad)) {
+  for (HostTexts& texts : batch_texts(valid.texts, own_.data.batch_tokens, pad)) {
     const uint64_t stream = stream_of(fmt::format("valid mask {}", held_out_.size()));
     held_out_.push_back(mask(std::move(texts), valid.follows, stream));
   }
@@ -150,7 +151,7 @@ void MaskedTask::begin(const DataState& state) {
   epochs_.emplace(
       std::move(sentences.texts),
       TextEpochs::Options{
-          .batch_tokens = recipe_.data.batch_tokens, .seed = recipe_.train.seed, .pad = pad});
+          .batch_tokens = own_.data.batch_tokens, .seed = recipe_.train.seed, .pad = pad});
   state_ = state;
 }
 
@@ -183,7 +184,7 @@ Tensor MaskedTask::loss(const TaskBatch& base) const {
   const auto& batch = static_cast<const MaskedBatch&>(base);
   Tensor hidden;
   Tensor words = word_loss(batch, &hidden);
-  if (!recipe_.data.next_sentence) {
+  if (!own_.data.next_sentence) {
     return words;
   }
   const TextBatch tensors = to_tensors(batch.texts);
@@ -194,7 +195,7 @@ Tensor MaskedTask::loss(const TaskBatch& base) const {
 
 Tensor MaskedTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_, 64);
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
+  const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / length);
   HostTexts texts;
   texts.rows = rows;
   texts.width = length;

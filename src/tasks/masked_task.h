@@ -4,13 +4,52 @@
 #pragma once
 
 #include "data/text/texts.h"
+#include "tasks/data_config.h"
+#include "tasks/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
 
-class MaskedTask : public Task {
+struct MaskedDataConfig : BatchConfig {
+  std::vector<std::string> text, table;
+  std::string valid_text;
+  std::string text_column = "1", pair_column;
+  bool next_sentence = false;
+  double valid_share = 0.0;
+  int64_t max_length = 128;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("text", text, "files of plain text", {.path = true});
+    v("table", table, "TSV files with texts, instead of text or beside it", {.path = true});
+    v("text_column", text_column, "column of the text, by name or by number from 1");
+    v("pair_column", pair_column, "column of the second text of a pair; empty: none");
+    v("valid_text", valid_text, "held-out text for validation", {.path = true});
+    v("valid_share", valid_share,
+      "without valid_text: this share of the lines, the last, is held out",
+      {.least = 0, .most = 0.9});
+    v("next_sentence", next_sentence, "also learn whether the second text follows the first");
+    v("max_length", max_length, "longer texts are cut to so many tokens",
+      {.least = 1, .most = 100000});
+    BatchConfig::fields(v);
+  }
+};
+
+struct MaskedConfig {
+  MaskedDataConfig data;
+  TextConfig text;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+  }
+};
+
+class MaskedTask : public TaskWith<MaskedConfig> {
  public:
-  MaskedTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  MaskedTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;

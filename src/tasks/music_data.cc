@@ -48,7 +48,7 @@ std::vector<MusicPiece> read_files(const std::vector<std::string>& paths, std::s
   return std::move(read.pieces);
 }
 
-MusicSplits read_performances(const DataConfig& data) {
+MusicSplits read_performances(const MusicDataConfig& data) {
   MusicSplits splits;
   const double share = data.valid_midi.empty() ? data.valid_share : 0.0;
   for (MusicPiece& piece : read_files(data.midi, splits.skipped)) {
@@ -67,12 +67,26 @@ MusicSplits read_performances(const DataConfig& data) {
 
 }  // namespace
 
-MusicForm music_form_of(const DataConfig& data) {
+void MusicDataConfig::check_recipe(const std::string& task, std::string_view where) const {
+  const bool accompany = task == "accompany";
+  const int given = (midi.empty() ? 0 : 1) + (chorales.empty() ? 0 : 1) + (builtin.empty() ? 0 : 1);
+  check(given == 1, "[{}] task {} learns from exactly one of: data.midi, data.chorales{}", where,
+        task, accompany ? "" : ", or builtin = \"demo\"");
+  check(form != "chorale" || !chorales.empty(),
+        "[{}] data.form is chorale, which only data.chorales can have", where);
+  check(chorales.empty() || (valid_midi.empty() && test_midi.empty() && valid_share == 0.0),
+        "[{}] data.chorales has its own valid and test pieces: leave valid_midi, test_midi and "
+        "valid_share out",
+        where);
+  check(!stretch.empty(), "[{}] data.stretch has no factor, expected at least one", where);
+}
+
+MusicForm music_form_of(const MusicDataConfig& data) {
   const bool chorale = data.form.empty() ? !data.chorales.empty() : data.form == "chorale";
   return chorale ? MusicForm::chorale : MusicForm::performance;
 }
 
-MusicSplits read_music(const DataConfig& data, MusicForm form) {
+MusicSplits read_music(const MusicDataConfig& data, MusicForm form) {
   return !data.builtin.empty()   ? compose_pieces()
          : data.chorales.empty() ? read_performances(data)
                                  : read_chorale_pieces(data.chorales, form);

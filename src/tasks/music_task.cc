@@ -6,32 +6,34 @@
 #include "base/error.h"
 #include "models/registry.h"
 #include "tasks/music_data.h"
+#include "tasks/text_setup.h"
 #include "train/loss.h"
-#include "train/prepare.h"
 
 namespace heed {
 
-MusicTask::MusicTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope)
-    : Task(recipe), form_(music_form_of(recipe.data)) {
-  check(recipe.train.agreement == 0.0F,
-        "[train] train.agreement is {}, which the task music does not have: set it to 0",
-        recipe.train.agreement);
-  tokenizers_ = prepare_music_tokenizers(recipe, form_, folder);
+void MusicTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  own.data.check_recipe(recipe.task, where);
+  own.train.check_recipe(where);
+}
+
+MusicTask::MusicTask(const Recipe& recipe, const TaskSetup& setup)
+    : TaskWith(recipe), form_(music_form_of(own_.data)) {
+  tokenizers_ = prepare_music_tokenizers(recipe, form_, setup.folder);
   config_.model = model_to_train(recipe_, tokenizers_);
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
-  length_ = model_->context() > 0 ? model_->context() : recipe_.data.max_length;
+  length_ = model_->context() > 0 ? model_->context() : own_.data.max_length;
 }
 
 void MusicTask::begin(const DataState& state) {
-  MusicSplits split = read_music(recipe_.data, form_);
+  MusicSplits split = read_music(own_.data, form_);
   epochs_.emplace(std::move(split.train),
                   MusicEpochs::Options{.form = form_,
                                        .length = length_,
-                                       .batch_tokens = recipe_.data.batch_tokens,
+                                       .batch_tokens = own_.data.batch_tokens,
                                        .seed = recipe_.train.seed,
-                                       .transpose = recipe_.data.transpose,
-                                       .stretch = recipe_.data.stretch,
+                                       .transpose = own_.data.transpose,
+                                       .stretch = own_.data.stretch,
                                        .ignored = kIgnore});
   held_out_ = std::move(split.valid);
   tested_ = std::move(split.test);
@@ -57,11 +59,11 @@ Tensor MusicTask::loss(const TaskBatch& batch) const {
   const MusicBatch& music = static_cast<const PieceBatch&>(batch).music;
   const Shape shape{music.rows, music.width};
   return sequence_loss(model_->logits(Tensor::from_ints(music.input, shape)),
-                       Tensor::from_ints(music.target, shape), loss_config(recipe_.train));
+                       Tensor::from_ints(music.target, shape), own_.train.config());
 }
 
 Tensor MusicTask::full_batch_loss() const {
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length_);
+  const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / length_);
   const Tensor ids = Tensor::zeros({rows, length_}, DType::i32);
   return sequence_loss(model_->logits(ids), ids, {});
 }
@@ -80,7 +82,7 @@ Perplexity MusicTask::measure(const LanguageModel& model,
     const Perplexity found = measure_perplexity(model, tokens,
                                                 {.length = length,
                                                  .stride = std::max<int64_t>(1, length / 2),
-                                                 .batch_tokens = recipe_.data.batch_tokens});
+                                                 .batch_tokens = own_.data.batch_tokens});
     all.nats += found.nats;
     all.tokens += found.tokens;
   }

@@ -10,13 +10,27 @@
 
 #include "data/music/music_epochs.h"
 #include "decode/text/perplexity.h"
+#include "tasks/music_data.h"
+#include "train/loss.h"
 #include "train/task.h"
 
 namespace heed {
 
-class MusicTask : public Task {
+struct MusicConfig {
+  MusicDataConfig data;
+  SequenceLossConfig train;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("train", train, "the loss");
+  }
+};
+
+class MusicTask : public TaskWith<MusicConfig> {
  public:
-  MusicTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  MusicTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

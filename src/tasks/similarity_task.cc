@@ -13,17 +13,9 @@
 #include "ops/reduce.h"
 #include "ops/shape/shape.h"
 #include "train/metrics/metrics.h"
-#include "train/prepare.h"
 
 namespace heed {
 namespace {
-
-TableColumns columns_of(const Recipe& recipe) {
-  const bool scored = recipe.similarity.loss == "cosine";
-  return {.text = recipe.data.text_column,
-          .pair = recipe.data.pair_column,
-          .label = scored ? recipe.data.label_column : ""};
-}
 
 float score_of(const LabelledText& row) {
   const std::string& label = row.label;
@@ -44,18 +36,20 @@ Tensor unit_rows(const Tensor& x) {
 
 }  // namespace
 
-SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder,
-                               const Scope& scope)
-    : Task(recipe) {
-  check(!recipe_.data.pair_column.empty(), "[similarity] data.pair_column names no second text");
-  table_ = read_table(recipe_.data.table, columns_of(recipe_));
+void SimilarityTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  own.data.check_recipe(recipe.task, where);
+  check(!own.data.pair_column.empty(), "[{}] data.pair_column names no second text", where);
+}
+
+SimilarityTask::SimilarityTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  table_ = read_table(own_.data.table, columns());
   skipped_ = table_.skipped;
   std::vector<std::string> texts;
   for (const LabelledText& row : table_.rows) {
     texts.push_back(row.text);
     texts.push_back(row.pair);
   }
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder, texts);
+  tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return texts; });
   config_.model = model_to_train(recipe_, tokenizers_);
   config_.model["labels"] = 0;
   for (const char* head : {"masked_head", "next_head", "pooler"}) {
@@ -63,10 +57,10 @@ SimilarityTask::SimilarityTask(const Recipe& recipe, const std::filesystem::path
       config_.model[head] = false;
     }
   }
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<TextEncoder>(*any_, config_.model);
   const int64_t most = model_->longest();
-  longest_ = most > 0 ? std::min(most, recipe_.data.max_length) : recipe_.data.max_length;
+  longest_ = most > 0 ? std::min(most, own_.data.max_length) : own_.data.max_length;
 }
 
 SimilarityTask::Pairs SimilarityTask::encode(const std::vector<LabelledText>& rows) const {
@@ -93,11 +87,11 @@ void SimilarityTask::begin(const DataState& state) {
     const std::vector<int32_t>& more = pairs_.second[i].tokens;
     both[i].tokens.insert(both[i].tokens.end(), more.begin(), more.end());
   }
-  epochs_.emplace(std::move(both), TextEpochs::Options{.batch_tokens = recipe_.data.batch_tokens,
+  epochs_.emplace(std::move(both), TextEpochs::Options{.batch_tokens = own_.data.batch_tokens,
                                                        .seed = recipe_.train.seed,
                                                        .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ = encode(read_table({recipe_.data.valid_table}, columns_of(recipe_)).rows);
+    held_out_ = encode(read_table({own_.data.valid_table}, columns()).rows);
   }
   state_ = state;
 }
@@ -124,7 +118,7 @@ std::unique_ptr<TaskBatch> SimilarityTask::next() {
 
 Tensor SimilarityTask::loss_of(const TextEncoder& model, const PairsBatch& batch,
                                std::vector<float>* cosines) const {
-  const Pooling pooling = pooling_of(recipe_.similarity.pooling);
+  const Pooling pooling = pooling_of(own_.similarity.pooling);
   const Tensor u = unit_rows(pool(model, to_tensors(batch.first), pooling));   // [B,C]
   const Tensor v = unit_rows(pool(model, to_tensors(batch.second), pooling));  // [B,C]
   const Tensor cosine = sum(mul(u, v), 1);                                     // [B]
@@ -140,7 +134,7 @@ Tensor SimilarityTask::loss_of(const TextEncoder& model, const PairsBatch& batch
     return mse(cosine, Tensor::from(wanted, {rows}));
   }
   // Every other second text of the batch is a wrong one.
-  const Tensor all = scale(matmul(u, v, {.transpose_b = true}), recipe_.similarity.scale);  // [B,B]
+  const Tensor all = scale(matmul(u, v, {.transpose_b = true}), own_.similarity.scale);  // [B,B]
   std::vector<int32_t> own(static_cast<size_t>(rows));
   std::iota(own.begin(), own.end(), 0);
   return cross_entropy(all, Tensor::from_ints(own, {rows}));
@@ -152,7 +146,7 @@ Tensor SimilarityTask::loss(const TaskBatch& batch) const {
 
 Tensor SimilarityTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_, 32);  // of a typical text
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / (2 * length));
+  const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / (2 * length));
   EncodedText text;
   text.tokens.assign(static_cast<size_t>(length), 0);
   text.first = length;
@@ -175,7 +169,7 @@ Score SimilarityTask::judge(const TextEncoder& model, const Pairs& pairs) const 
   Score score{.loss = loss / static_cast<double>(predicted.size())};
   if (by_score()) {
     const std::vector<double> truth(pairs.scores.begin(), pairs.scores.end());
-    score.metric = recipe_.validation.metric == "pearson" ? "pearson" : "spearman";
+    score.metric = own_.validation.metric == "pearson" ? "pearson" : "spearman";
     score.value =
         score.metric == "pearson" ? pearson(predicted, truth) : spearman(predicted, truth);
   }
@@ -185,15 +179,15 @@ Score SimilarityTask::judge(const TextEncoder& model, const Pairs& pairs) const 
 Score SimilarityTask::validate(int64_t /*step*/) const { return judge(*model_, held_out_); }
 
 std::string SimilarityTask::test(const std::filesystem::path& folder) const {
-  if (recipe_.data.test_table.empty()) {
+  if (own_.data.test_table.empty()) {
     return "";
   }
   const auto loaded = load_as<TextEncoder>(folder, DType::f32);
-  const Pairs pairs = encode(read_table({recipe_.data.test_table}, columns_of(recipe_)).rows);
+  const Pairs pairs = encode(read_table({own_.data.test_table}, columns()).rows);
   const Score score = judge(*loaded->model, pairs);
   const std::string metric =
       score.metric.empty() ? "" : fmt::format(" {} {:.4f}", score.metric, score.value);
-  return fmt::format("test {}: loss {:.4f}{} over {} pairs", recipe_.data.test_table, score.loss,
+  return fmt::format("test {}: loss {:.4f}{} over {} pairs", own_.data.test_table, score.loss,
                      metric, pairs.scores.size());
 }
 

@@ -6,13 +6,56 @@
 #include "data/text/table.h"
 #include "data/text/texts.h"
 #include "decode/text/embed.h"
+#include "tasks/data_config.h"
+#include "tasks/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
 
-class SimilarityTask : public Task {
+struct SimilarityConfig {
+  std::string loss = "cosine";
+  std::string pooling = "mean";
+  float scale = 20.0F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("loss", loss, "cosine: it follows the score; in_batch: pairs belong together, others do not",
+      {.choices = {"cosine", "in_batch"}});
+    v("pooling", pooling, "how a text's tokens become one vector",
+      {.choices = {"mean", "cls", "max"}});
+    v("scale", scale, "in_batch: factor on the cosines before the softmax", {.least = 0});
+  }
+};
+
+struct CorrelationConfig {
+  std::string metric;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("metric", metric, "what is measured; empty: spearman",
+      {.choices = {"", "pearson", "spearman"}});
+  }
+};
+
+struct SimilarityTaskConfig {
+  LabelledTableConfig data;
+  TextConfig text;
+  SimilarityConfig similarity;
+  CorrelationConfig validation;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+    v("similarity", similarity, "how texts are compared");
+    v("validation", validation, "the score");
+  }
+};
+
+class SimilarityTask : public TaskWith<SimilarityTaskConfig> {
  public:
-  SimilarityTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  SimilarityTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -20,7 +63,7 @@ class SimilarityTask : public Task {
   std::string skipped() const override { return skipped_; }
   Tensor loss(const TaskBatch& batch) const override;
   Tensor full_batch_loss() const override;
-  bool validates() const override { return !recipe_.data.valid_table.empty(); }
+  bool validates() const override { return !own_.data.valid_table.empty(); }
   Score validate(int64_t step) const override;
   std::string test(const std::filesystem::path& folder) const override;
 
@@ -36,7 +79,10 @@ class SimilarityTask : public Task {
 
   Pairs encode(const std::vector<LabelledText>& rows) const;
   std::unique_ptr<PairsBatch> pick(const Pairs& pairs, std::span<const int64_t> indices) const;
-  bool by_score() const { return recipe_.similarity.loss == "cosine"; }
+  TableColumns columns() const {
+    return own_.data.columns(by_score() ? own_.data.label_column : "");
+  }
+  bool by_score() const { return own_.similarity.loss == "cosine"; }
   Tensor loss_of(const TextEncoder& model, const PairsBatch& batch,
                  std::vector<float>* cosines) const;
   Score judge(const TextEncoder& model, const Pairs& pairs) const;

@@ -9,16 +9,9 @@
 #include "data/text/table.h"
 #include "models/registry.h"
 #include "train/loss.h"
-#include "train/prepare.h"
 
 namespace heed {
 namespace {
-
-LabelledTexts read_pairs(const std::vector<std::string>& files, const DataConfig& data) {
-  check(!data.pair_column.empty(),
-        "[summarise] data.pair_column is empty, expected the column of the summaries");
-  return read_table(files, {.text = data.text_column, .pair = data.pair_column, .label = ""});
-}
 
 // Of the tokens [B,T+1]: each but the last, and what follows it where that is the summary's.
 struct Shifted {
@@ -46,30 +39,34 @@ Shifted shift(const HostTexts& texts) {
 
 }  // namespace
 
-SummariseTask::SummariseTask(const Recipe& recipe, const std::filesystem::path& folder,
-                             const Scope& scope)
-    : Task(recipe) {
-  check(recipe.train.agreement == 0.0F,
-        "[train] train.agreement is {}, which the task summarise does not have: set it to 0",
-        recipe.train.agreement);
-  std::vector<std::string> lines;
-  for (LabelledText& row : read_pairs(recipe_.data.table, recipe_.data).rows) {
-    lines.push_back(std::move(row.text));
-    lines.push_back(std::move(row.pair));
-  }
-  tokenizers_ = prepare_text_tokenizer(recipe_, folder, std::move(lines));
+void SummariseTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
+  own.data.check_recipe(recipe.task, where);
+  own.train.check_recipe(where);
+  check(!own.data.pair_column.empty(),
+        "[{}] data.pair_column is empty, expected the column of the summaries", where);
+}
+
+SummariseTask::SummariseTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [this] {
+    std::vector<std::string> lines;
+    for (LabelledText& row : read_table(own_.data.table, own_.data.columns()).rows) {
+      lines.push_back(std::move(row.text));
+      lines.push_back(std::move(row.pair));
+    }
+    return lines;
+  });
   check(tokenizers_.target->special().end >= 0,
         "[summarise] the tokenizer has no END token, which summaries end with");
   config_.model = model_to_train(recipe_, tokenizers_);
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
-  longest_ = model_->context() > 0 ? model_->context() + 1 : recipe_.data.max_length;
+  longest_ = model_->context() > 0 ? model_->context() + 1 : own_.data.max_length;
 }
 
 std::vector<EncodedText> SummariseTask::encode(const std::vector<std::string>& files,
                                                std::string* skipped) const {
   const Tokenizer& tokenizer = *tokenizers_.target;
-  LabelledTexts table = read_pairs(files, recipe_.data);
+  LabelledTexts table = read_table(files, own_.data.columns());
   std::vector<EncodedText> texts;
   for (const LabelledText& row : table.rows) {
     std::vector<int32_t> summary = tokenizer.encode(row.pair);
@@ -92,13 +89,13 @@ std::vector<EncodedText> SummariseTask::encode(const std::vector<std::string>& f
 }
 
 void SummariseTask::begin(const DataState& state) {
-  epochs_.emplace(encode(recipe_.data.table, &skipped_),
-                  TextEpochs::Options{.batch_tokens = recipe_.data.batch_tokens,
+  epochs_.emplace(encode(own_.data.table, &skipped_),
+                  TextEpochs::Options{.batch_tokens = own_.data.batch_tokens,
                                       .seed = recipe_.train.seed,
                                       .pad = tokenizers_.target->special().pad});
   if (validates()) {
     std::string skipped;
-    held_out_ = encode({recipe_.data.valid_table}, &skipped);
+    held_out_ = encode({own_.data.valid_table}, &skipped);
   }
   state_ = state;
 }
@@ -115,7 +112,7 @@ std::unique_ptr<TaskBatch> SummariseTask::next() {
 Tensor SummariseTask::loss_of(const LanguageModel& model, const HostTexts& texts,
                               bool training) const {
   const Shifted shifted = shift(texts);
-  const LossConfig config = training ? loss_config(recipe_.train) : LossConfig();
+  const LossConfig config = training ? own_.train.config() : LossConfig();
   return sequence_loss(model.logits(shifted.input), shifted.target, config);
 }
 
@@ -126,7 +123,7 @@ Tensor SummariseTask::loss(const TaskBatch& batch) const {
 Tensor SummariseTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_ - 1, 128);
   const Tensor ids =
-      Tensor::zeros({std::max<int64_t>(1, recipe_.data.batch_tokens / length), length}, DType::i32);
+      Tensor::zeros({std::max<int64_t>(1, own_.data.batch_tokens / length), length}, DType::i32);
   return sequence_loss(model_->logits(ids), ids, {});
 }
 
@@ -135,7 +132,7 @@ double SummariseTask::mean_loss(const LanguageModel& model,
   double total = 0.0;
   int64_t count = 0;
   for (const HostTexts& host :
-       batch_texts(texts, recipe_.data.batch_tokens, tokenizers_.target->special().pad)) {
+       batch_texts(texts, own_.data.batch_tokens, tokenizers_.target->special().pad)) {
     const int64_t targets = shift(host).count;
     total += static_cast<double>(loss_of(model, host, false).item()) * static_cast<double>(targets);
     count += targets;
@@ -149,15 +146,15 @@ Score SummariseTask::validate(int64_t /*step*/) const {
 }
 
 std::string SummariseTask::test(const std::filesystem::path& folder) const {
-  if (recipe_.data.test_table.empty()) {
+  if (own_.data.test_table.empty()) {
     return "";
   }
   const auto loaded = load_as<LanguageModel>(folder, DType::f32);
   std::string skipped;
-  const std::vector<EncodedText> texts = encode({recipe_.data.test_table}, &skipped);
+  const std::vector<EncodedText> texts = encode({own_.data.test_table}, &skipped);
   const double loss = mean_loss(*loaded->model, texts);
   return fmt::format("test {}: loss {:.4f} perplexity {:.2f} over {} summaries",
-                     recipe_.data.test_table, loss, std::exp(loss), texts.size());
+                     own_.data.test_table, loss, std::exp(loss), texts.size());
 }
 
 }  // namespace heed

@@ -4,13 +4,30 @@
 
 #include "data/text/texts.h"
 #include "decode/text/generate.h"
+#include "tasks/data_config.h"
+#include "tasks/text_setup.h"
+#include "train/loss.h"
 #include "train/task.h"
 
 namespace heed {
 
-class SummariseTask : public Task {
+struct SummariseConfig {
+  TableConfig data;
+  TextConfig text;
+  SequenceLossConfig train;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("data", data, "what is read");
+    v("text", text, "the tokenizer");
+    v("train", train, "the loss");
+  }
+};
+
+class SummariseTask : public TaskWith<SummariseConfig> {
  public:
-  SummariseTask(const Recipe& recipe, const std::filesystem::path& folder, const Scope& scope);
+  SummariseTask(const Recipe& recipe, const TaskSetup& setup);
+  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -18,7 +35,7 @@ class SummariseTask : public Task {
   std::string skipped() const override { return skipped_; }
   Tensor loss(const TaskBatch& batch) const override;
   Tensor full_batch_loss() const override;
-  bool validates() const override { return !recipe_.data.valid_table.empty(); }
+  bool validates() const override { return !own_.data.valid_table.empty(); }
   Score validate(int64_t step) const override;
   std::string test(const std::filesystem::path& folder) const override;
 

@@ -2,38 +2,90 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "data/demo/demo_files.h"
 #include "models/registry.h"
-#include "train/prepare.h"
 
 namespace heed {
+namespace {
 
-TranslateTask::TranslateTask(const Recipe& recipe, const std::filesystem::path& folder,
-                             const Scope& scope)
-    : Task(recipe) {
-  recipe_.data = materialise_data(recipe.data, folder);
-  tokenizers_ = prepare_tokenizers(recipe_, folder);
+// With the files of a built-in corpus, which are written into the run folder, so that what follows
+// sees files in any case.
+PairDataConfig with_builtin_files(const PairDataConfig& data, const std::filesystem::path& folder) {
+  if (data.builtin.empty()) {
+    return data;
+  }
+  const std::filesystem::path files = folder / "data";
+  PairDataConfig result = data;
+  result.source = {(files / "train.en").string()};
+  result.target = {(files / "train.it").string()};
+  result.valid_source = (files / "valid.en").string();
+  result.valid_target = (files / "valid.it").string();
+  result.test_source = (files / "test.en").string();
+  result.test_target = (files / "test.it").string();
+  result.source_language = "en";
+  result.target_language = "it";
+  if (!std::filesystem::exists(result.test_target)) {
+    write_demo_corpus(make_demo_corpus(), files);
+  }
+  return result;
+}
+
+std::vector<PairFiles> pair_files(const PairDataConfig& data) {
+  std::vector<PairFiles> files;
+  for (const std::string& tsv : data.tsv) {
+    files.push_back({tsv, {}});
+  }
+  for (size_t i = 0; i < data.source.size(); ++i) {
+    files.push_back({data.source[i], data.target[i]});
+  }
+  return files;
+}
+
+}  // namespace
+
+void TranslateTask::check_recipe(const Recipe& /*recipe*/, const Config& own,
+                                 std::string_view where) {
+  const PairDataConfig& data = own.data;
+  const int given =
+      (data.builtin.empty() ? 0 : 1) + (data.source.empty() ? 0 : 1) + (data.tsv.empty() ? 0 : 1);
+  check(given == 1, "[{}] data needs exactly one of: source and target, tsv, or builtin = \"demo\"",
+        where);
+  check(data.source.size() == data.target.size(),
+        "[{}] data.source has {} files and data.target {}, expected as many", where,
+        data.source.size(), data.target.size());
+  check(data.valid_source.empty() == data.valid_target.empty() &&
+            data.test_source.empty() == data.test_target.empty(),
+        "[{}] valid_source and valid_target belong together, and so do the test files", where);
+  own.train.check_recipe(where);
+}
+
+TranslateTask::TranslateTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+  own_.data = with_builtin_files(own_.data, setup.folder);
+  tokenizers_ =
+      prepare_pair_tokenizers({recipe, own_.text, setup}, own_.text.joint, pair_files(own_.data));
   config_.model = model_to_train(recipe_, tokenizers_);
-  any_ = make_model(scope, config_.model);
+  any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
 }
 
 void TranslateTask::begin(const DataState& state) {
-  stream_ = std::make_unique<BatchStream>(Corpus{.files = pair_files(recipe_.data),
+  stream_ = std::make_unique<BatchStream>(Corpus{.files = pair_files(own_.data),
                                                  .source = tokenizers_.source,
                                                  .target = tokenizers_.target,
-                                                 .max_length = recipe_.data.max_length},
-                                          BatchOptions{.batch_tokens = recipe_.data.batch_tokens,
+                                                 .max_length = own_.data.max_length},
+                                          BatchOptions{.batch_tokens = own_.data.batch_tokens,
                                                        .source_end = config_.source_end,
-                                                       .pool = recipe_.data.pool,
+                                                       .pool = own_.data.pool,
                                                        .seed = recipe_.train.seed},
                                           state);
   batches_ = std::make_unique<Prefetch<HostBatch>>(
       [this](HostBatch& batch, const std::stop_token& stop) { return stream_->next(batch, stop); });
-  if (!recipe_.data.valid_source.empty()) {
-    validation_.emplace(recipe_.data.valid_source, recipe_.data.valid_target,
+  if (!own_.data.valid_source.empty()) {
+    validation_.emplace(own_.data.valid_source, own_.data.valid_target,
                         ValidationSet::Setting{.tokenizers = tokenizers_,
                                                .source_end = config_.source_end,
-                                               .batch_tokens = recipe_.data.batch_tokens});
+                                               .batch_tokens = own_.data.batch_tokens});
   }
 }
 
@@ -54,7 +106,7 @@ std::string TranslateTask::skipped() const {
 }
 
 Tensor TranslateTask::loss(const TaskBatch& batch) const {
-  const LossConfig config = loss_config(recipe_.train);
+  const LossConfig config = own_.train.config();
   const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
   return sequence_loss(model_->logits(tensors), tensors.target, config);
 }
@@ -62,18 +114,18 @@ Tensor TranslateTask::loss(const TaskBatch& batch) const {
 Tensor TranslateTask::full_batch_loss() const {
   constexpr int64_t kLength = 32;  // of a typical sentence
   const int64_t most = model_->longest() > 0 ? std::min(kLength, model_->longest()) : kLength;
-  const int64_t length = std::min(most, recipe_.data.batch_tokens);
-  const int64_t rows = std::max<int64_t>(1, recipe_.data.batch_tokens / length);
-  return made_up_loss(*model_, rows, length, loss_config(recipe_.train));
+  const int64_t length = std::min(most, own_.data.batch_tokens);
+  const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / length);
+  return full_pairs_loss(*model_, rows, length, own_.train.config());
 }
 
 Score TranslateTask::validate(int64_t step) const {
-  const ValidationConfig& config = recipe_.validation;
+  const TranslationScoreConfig& config = own_.validation;
   const ValidationScore found = validation_->score(
       *model_, {.bleu = config.bleu,
                 .sentences = config.sentences,
                 .decode = {.beam = config.beam, .length_penalty = config.length_penalty},
-                .batch_tokens = recipe_.data.batch_tokens});
+                .batch_tokens = own_.data.batch_tokens});
   Score score{.loss = found.loss};
   if (found.bleu >= 0.0) {
     score.metric = "bleu";
@@ -88,7 +140,7 @@ Score TranslateTask::validate(int64_t step) const {
 }
 
 std::string TranslateTask::test(const std::filesystem::path& folder) const {
-  const DataConfig& data = recipe_.data;
+  const PairDataConfig& data = own_.data;
   if (data.test_source.empty()) {
     return "";
   }

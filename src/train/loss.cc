@@ -60,13 +60,14 @@ Tensor prediction_loss(const Tensor& logits, const Tensor& targets, const LossCo
 
 }  // namespace
 
-LossConfig loss_config(const StepConfig& train) {
-  return {
-      .kind = train.loss, .label_smoothing = train.label_smoothing, .agreement = train.agreement};
+void SequenceLossConfig::check_recipe(std::string_view where) const {
+  check(loss != "mse" || label_smoothing == 0.0F,
+        "[{}] train.label_smoothing is {}, which the loss mse does not have: set it to 0", where,
+        label_smoothing);
 }
 
-Tensor made_up_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
-                    const LossConfig& config) {
+Tensor full_pairs_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
+                       const LossConfig& config) {
   const int64_t all = rows * config.copies();
   const Tensor ids = Tensor::zeros({all, length}, DType::i32);
   const std::vector<int32_t> full(static_cast<size_t>(all), static_cast<int32_t>(length));

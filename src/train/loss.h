@@ -2,10 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
+#include "base/config.h"
 #include "models/model.h"
 #include "tensor/tensor.h"
-#include "train/recipe.h"
 
 namespace heed {
 
@@ -17,7 +18,41 @@ struct LossConfig {
   // How often a batch is shown in one step.
   int64_t copies() const { return agreement > 0.0F ? 2 : 1; }
 };
-LossConfig loss_config(const StepConfig& train);
+
+// What the recipes of tasks that learn sequences say about the loss, in their section train.
+struct SequenceLossConfig {
+  std::string loss = "cross_entropy";
+  float label_smoothing = 0.1F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("loss", loss, "what is minimised", {.choices = {"cross_entropy", "kl", "mse"}});
+    v("label_smoothing", label_smoothing, "probability spread over all tokens",
+      {.least = 0, .most = 0.99});
+  }
+
+  LossConfig config() const { return {.kind = loss, .label_smoothing = label_smoothing}; }
+  // Throws if the loss does not have what the recipe asks of it.
+  void check_recipe(std::string_view where) const;
+};
+
+// The same with R-Drop.
+struct AgreementLossConfig : SequenceLossConfig {
+  float agreement = 0.0F;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    SequenceLossConfig::fields(v);
+    v("agreement", agreement,
+      "each batch is shown twice, each time with its own dropout: weight of the divergence of the "
+      "two predictions (R-Drop); 0: once",
+      {.least = 0});
+  }
+
+  LossConfig config() const {
+    return {.kind = loss, .label_smoothing = label_smoothing, .agreement = agreement};
+  }
+};
 
 // logits [B,T,V], targets i32 [B,T] -> the mean over the targets that count, f32.
 //   cross_entropy  -sum of q log p, where q is the target's one-hot, smoothed
@@ -28,9 +63,9 @@ LossConfig loss_config(const StepConfig& train);
 // ours, since it adds the two cross-entropies where we take their mean).
 Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config);
 
-// Of `rows` made-up pairs of `length` tokens a side, config.copies() times: what a full batch
-// takes.
-Tensor made_up_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
-                    const LossConfig& config);
+// The loss of `rows` empty pairs of `length` tokens a side, config.copies() times: what a full
+// batch takes.
+Tensor full_pairs_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
+                       const LossConfig& config);
 
 }  // namespace heed

@@ -2,12 +2,14 @@
 
 #include <toml++/toml.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "models/registry.h"
+#include "train/task.h"
 
 namespace heed {
 namespace {
@@ -54,28 +56,6 @@ Json parse_toml(const std::string& text, const std::string& where) {
   }
 }
 
-// The file's tables over those of the recipe it names as its base. A model that says its kind or
-// preset is another one and replaces the base's; else the fields given are changed.
-Json read_with_base(const fs::path& file, int depth = 0) {
-  constexpr int kDeepest = 8;
-  check(depth < kDeepest, "[{}] recipes are based on each other in a circle", file.string());
-  Json json = parse_toml(read_file(file), file.string());
-  const auto base = json.find("base");
-  if (base == json.end()) {
-    return json;
-  }
-  check(base->is_string(), "[{}] base is {}, expected the name of a recipe", file.string(),
-        base->dump());
-  Json merged = read_with_base(file.parent_path() / base->get<std::string>(), depth + 1);
-  json.erase("base");
-  const Json model = json.value("model", Json::object());
-  if (model.is_object() && (model.contains("kind") || model.contains("preset"))) {
-    merged.erase("model");
-  }
-  merged.merge_patch(json);
-  return merged;
-}
-
 // A value as TOML writes it; what is none is taken as a text.
 Json parse_value(const std::string& text, const std::string& where) {
   try {
@@ -99,163 +79,235 @@ void apply_setting(Json& json, const std::string& setting) {
   *place = parse_value(setting.substr(equals + 1), "--set " + setting);
 }
 
-std::string expand(std::string path, const fs::path& base) {
+// A path as the recipe in `folder` means it.
+std::string expand(std::string path, const fs::path& folder) {
   const std::string variable = "${HEED_DATA}";
   if (const size_t at = path.find(variable); at != std::string::npos) {
-    const char* folder = std::getenv("HEED_DATA");  // NOLINT: no other thread sets it
-    path.replace(at, variable.size(), folder != nullptr ? folder : "../shared/data");
+    const char* data = std::getenv("HEED_DATA");  // NOLINT: no other thread sets it
+    path.replace(at, variable.size(), data != nullptr ? data : "../shared/data");
     return path;
   }
   return path.empty() || path == "-" || fs::path(path).is_absolute() || fs::exists(path)
              ? path
-             : (base / path).string();
+             : (folder / path).string();
 }
 
-void expand_paths(Recipe& recipe, const fs::path& base) {
-  DataConfig& data = recipe.data;
-  for (std::vector<std::string>* list :
-       {&data.source, &data.target, &data.tsv, &data.text, &data.table, &data.midi,
-        &data.valid_midi, &data.test_midi, &recipe.image.train, &recipe.image.valid,
-        &recipe.image.test}) {
-    for (std::string& path : *list) {
-      path = expand(path, base);
+// The value at a key such as data.source, or null.
+Json* find_key(Json& json, const std::string& key) {
+  Json* place = &json;
+  std::istringstream parts(key);
+  for (std::string part; std::getline(parts, part, '.');) {
+    if (!place->is_object() || !place->contains(part)) {
+      return nullptr;
+    }
+    place = &(*place)[part];
+  }
+  return place;
+}
+
+// Calls body(key, path) for every path in the JSON of a recipe; body may change it.
+template <typename Body>
+void for_each_path(Json& json, const TaskKind& task, const Body& body) {
+  for (const config::FieldHelp& field : recipe_keys(task)) {
+    Json* value = field.range.path ? find_key(json, field.name) : nullptr;
+    if (value == nullptr) {
+      continue;
+    }
+    const bool list = value->is_array();
+    for (Json& path : list ? * value : * value = Json::array({*value})) {
+      if (path.is_string()) {
+        path = body(field.name, path.get<std::string>());
+      }
+    }
+    if (!list) {
+      *value = Json(value->front());
     }
   }
-  for (std::string* path :
-       {&data.valid_source, &data.valid_target, &data.test_source, &data.test_target,
-        &data.valid_text, &data.test_text, &data.valid_table, &data.test_table, &data.chorales,
-        &recipe.image.train_labels, &recipe.image.valid_labels, &recipe.image.test_labels,
-        &recipe.text.folder, &recipe.train.from}) {
-    *path = expand(*path, base);
+}
+
+void expand_paths(Json& json, const TaskKind& task, const fs::path& folder) {
+  for_each_path(json, task,
+                [&](const std::string&, const std::string& path) { return expand(path, folder); });
+}
+
+// A recipe's file as JSON, and the folder that its paths are relative to.
+struct RecipeFile {
+  Json json;
+  fs::path folder;
+};
+
+// The file, the recipe it names as its base, that one's base, and so on.
+std::vector<RecipeFile> read_with_bases(fs::path file) {
+  constexpr size_t kMost = 8;
+  std::vector<RecipeFile> chain;
+  while (true) {
+    check(chain.size() < kMost, "[{}] recipes are based on each other in a circle", file.string());
+    chain.push_back({parse_toml(read_file(file), file.string()), file.parent_path()});
+    Json& json = chain.back().json;
+    const auto base = json.find("base");
+    if (base == json.end()) {
+      return chain;
+    }
+    check(base->is_string(), "[{}] base is {}, expected the name of a recipe", file.string(),
+          base->dump());
+    file = file.parent_path() / base->get<std::string>();
+    json.erase("base");
   }
 }
 
-void check_pairs(const DataConfig& data, const std::string& where) {
-  const int given =
-      (data.builtin.empty() ? 0 : 1) + (data.source.empty() ? 0 : 1) + (data.tsv.empty() ? 0 : 1);
-  check(given == 1, "[{}] data needs exactly one of: source and target, tsv, or builtin = \"demo\"",
-        where);
-  check(data.source.size() == data.target.size(),
-        "[{}] data.source has {} files and data.target {}, expected as many", where,
-        data.source.size(), data.target.size());
-  check(data.valid_source.empty() == data.valid_target.empty() &&
-            data.test_source.empty() == data.test_target.empty(),
-        "[{}] valid_source and valid_target belong together, and so do the test files", where);
+// The tables of a recipe over those of its base. A model that says its kind or preset is another
+// one and replaces the base's; otherwise the fields that are given change.
+void put_over(Json& base, const Json& json) {
+  const Json model = json.value("model", Json::object());
+  if (model.is_object() && (model.contains("kind") || model.contains("preset"))) {
+    base.erase("model");
+  }
+  base.merge_patch(json);
 }
 
-void check_text(const Recipe& recipe, const std::string& where) {
-  const DataConfig& data = recipe.data;
-  const bool text = (recipe.task == "language" || recipe.task == "masked") && !data.text.empty();
-  const bool table = recipe.task != "language" && !data.table.empty();
-  check(text || table, "[{}] task {} names no file to learn from: set data.{}", where, recipe.task,
-        recipe.task == "language" || recipe.task == "masked" ? "text" : "table");
-  check(data.source.empty() && data.tsv.empty() && data.builtin.empty(),
-        "[{}] task {} does not learn from data.source, data.tsv or data.builtin", where,
-        recipe.task);
+const TaskKind& find_task(const std::string& name, std::span<const TaskKind> tasks,
+                          std::string_view where) {
+  std::vector<std::string> names;
+  for (const TaskKind& task : tasks) {
+    if (task.name == name) {
+      return task;
+    }
+    names.push_back(task.name);
+  }
+  config::check_choice(where, "task", name, {.choices = names});
+  fail("[{}] task {} is not known", where, name);
 }
 
-void check_music(const Recipe& recipe, const std::string& where) {
-  const DataConfig& data = recipe.data;
-  const bool accompany = recipe.task == "accompany";
-  check(!accompany || data.builtin.empty(),
-        "[{}] the built-in pieces have one voice, so there is no accompaniment to learn: set "
-        "data.midi or data.chorales",
-        where);
-  const int given = (data.midi.empty() ? 0 : 1) + (data.chorales.empty() ? 0 : 1) +
-                    (data.builtin.empty() ? 0 : 1);
-  check(given == 1, "[{}] task {} learns from exactly one of: data.midi, data.chorales{}", where,
-        recipe.task, accompany ? "" : ", or builtin = \"demo\"");
-  check(data.form != "chorale" || !data.chorales.empty(),
-        "[{}] data.form is chorale, which only data.chorales can have", where);
-  check(data.chorales.empty() ||
-            (data.valid_midi.empty() && data.test_midi.empty() && data.valid_share == 0.0),
-        "[{}] data.chorales has its own valid and test pieces: leave valid_midi, test_midi and "
-        "valid_share out",
-        where);
-  check(!data.stretch.empty(), "[{}] data.stretch has no factor, expected at least one", where);
-  check(!accompany || data.midi.empty() || recipe.schedule.kind != "cosine" ||
-            recipe.schedule.total_steps > 0 || recipe.train.steps > 0,
-        "[{}] performances are cut anew in each epoch, so a cosine cannot know its end: set "
-        "train.steps or schedule.total_steps",
-        where);
+// The task that the chain of files, or a setting, asks for.
+const TaskKind& task_of(const std::vector<RecipeFile>& chain, const Json& settings,
+                        std::span<const TaskKind> tasks, std::string_view where) {
+  Json task = Recipe{}.task;
+  for (auto file = chain.rbegin(); file != chain.rend(); ++file) {
+    task = file->json.value("task", task);
+  }
+  task = settings.value("task", task);
+  if (!task.is_string()) {
+    config::wrong_type(where, "task", task, "a text in quotes");
+  }
+  return find_task(task.get<std::string>(), tasks, where);
 }
 
-void check_image(const Recipe& recipe, const std::string& where) {
-  const ImageDataConfig& image = recipe.image;
-  check(image.drawn.empty() != image.train.empty(),
-        "[{}] task image learns from exactly one of: image.train, or image.drawn", where);
-  check(image.binarise == "no" || image.levels == 256,
-        "[{}] image.levels is {}, but image.binarise makes two: leave one of them out", where,
-        image.levels);
-  check(image.valid.empty() || image.held_out == 0,
-        "[{}] image.valid and image.held_out exclude each other", where);
+// What of `json` has a place in `shape`.
+Json part_of(const Json& json, const Json& shape) {
+  Json part = Json::object();
+  for (const auto& [key, value] : json.items()) {
+    if (shape.contains(key)) {
+      const Json& inner = shape[key];
+      part[key] = value.is_object() && inner.is_object() ? part_of(value, inner) : value;
+    }
+  }
+  return part;
 }
 
-std::string default_kind(const std::string& task) {
-  return task == "translate" || task == "accompany"  ? "transformer"
-         : task == "language" || task == "summarise" ? "gpt2"
-         : task == "music"                           ? "music_transformer"
-         : task == "image"                           ? "image_transformer"
-                                                     : "bert";
+bool has_key(const TaskKind& task, const std::string& key) {
+  const std::vector<config::FieldHelp> fields = task.fields();
+  return std::any_of(fields.begin(), fields.end(), [&](const config::FieldHelp& field) {
+    return field.name == key || field.name.starts_with(key + ".");
+  });
 }
 
-// Scores have no classes to count.
-void check_metric(const Recipe& recipe, const std::string& where) {
-  const bool scores =
-      recipe.task == "similarity" || (recipe.task == "classify" && recipe.data.score);
-  const std::string& metric = recipe.validation.metric;
-  check(!scores || metric.empty() || metric == "pearson" || metric == "spearman",
-        "[{}] validation.metric is {}, expected pearson or spearman, which numbers have", where,
-        metric);
+// Every key must be one of `shape`, the recipe's with all fields. The error of one that belongs to
+// other tasks names them.
+void check_known_keys(const Json& json, const Json& shape, const TaskKind& task,
+                      std::span<const TaskKind> tasks, const std::string& where,
+                      const std::string& path = "") {
+  std::vector<std::string> known;
+  for (const auto& item : shape.items()) {
+    known.push_back(item.key());
+  }
+  for (const auto& [name, value] : json.items()) {
+    const std::string key = config::joined(path, name);
+    if (!shape.contains(name)) {
+      std::string others;
+      for (const TaskKind& other : tasks) {
+        others += has_key(other, key) ? (others.empty() ? "" : ", ") + other.name : "";
+      }
+      check(others.empty(), "[{}] the task {} has no key {}; these have: {}", where, task.name, key,
+            others);
+    } else if (value.is_object() && shape[name].is_object()) {
+      check_known_keys(value, shape[name], task, tasks, where, key);
+    }
+  }
+  config::check_keys(where, path, json, known);
 }
 
 void check_whole(const Recipe& recipe, const std::string& where) {
-  if (recipe.task == "translate") {
-    check_pairs(recipe.data, where);
-  } else if (recipe.task == "music" || recipe.task == "accompany") {
-    check_music(recipe, where);
-  } else if (recipe.task == "image") {
-    check_image(recipe, where);
-  } else {
-    check_text(recipe, where);
-    check_metric(recipe, where);
-  }
+  recipe.kind->check(recipe, where);
   check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
         "[{}] nothing ends the training: set train.steps, train.epochs or train.minutes", where);
-  check(recipe.train.loss != "mse" || recipe.train.label_smoothing == 0.0F,
-        "[{}] train.label_smoothing is {}, which the loss mse does not have: set it to 0", where,
-        recipe.train.label_smoothing);
 }
 
 }  // namespace
 
-Recipe parse_recipe(Json json, const std::string& where) {
+std::vector<config::FieldHelp> recipe_keys(const TaskKind& task) {
+  std::vector<config::FieldHelp> keys;
+  config::describe(Recipe{}, keys);
+  for (config::FieldHelp& field : task.fields()) {
+    keys.push_back(std::move(field));
+  }
+  return keys;
+}
+
+Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKind> tasks) {
   Recipe recipe;
   Json model = json.value("model", Json::object());
   json.erase("model");
-  config::read(recipe, json, where);
+  const Json common = config::write(recipe);
+  config::read(recipe, part_of(json, common), where);
+  recipe.kind = &find_task(recipe.task, tasks, where);
+  const Json own = recipe.kind->resolve(Json::object(), where);
+  recipe.own = recipe.kind->resolve(part_of(json, own), where);
+  Json shape = common;
+  shape.merge_patch(own);
+  check_known_keys(json, shape, *recipe.kind, tasks, where);
   if (model.is_object() && !model.contains("kind")) {
-    model["kind"] = default_kind(recipe.task);
+    model["kind"] = recipe.kind->model;
   }
   recipe.model = resolve_model_config(model, where);
   check_whole(recipe, where);
   return recipe;
 }
 
-Recipe read_recipe(const fs::path& file, std::span<const std::string> settings) {
-  Json json = read_with_base(file);
+Recipe read_recipe(const fs::path& file, std::span<const std::string> settings,
+                   std::span<const TaskKind> tasks) {
+  std::vector<RecipeFile> chain = read_with_bases(file);
+  Json set = Json::object();
+  for (const std::string& setting : settings) {
+    apply_setting(set, setting);
+  }
+  const TaskKind& task = task_of(chain, set, tasks, file.string());  // knows which keys are paths
+  Json json = Json::object();
+  for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
+    expand_paths(each->json, task, each->folder);
+    put_over(json, each->json);
+  }
   for (const std::string& setting : settings) {
     apply_setting(json, setting);
   }
-  Recipe recipe = parse_recipe(std::move(json), file.string());
-  expand_paths(recipe, file.parent_path());
-  return recipe;
+  expand_paths(set, task, file.parent_path());
+  json.merge_patch(set);
+  return parse_recipe(std::move(json), file.string(), tasks);
 }
 
 Json write_recipe(const Recipe& recipe) {
   Json json = config::write(recipe);
+  json.merge_patch(recipe.own);
   json["model"] = recipe.model;
   return json;
+}
+
+void check_files(const Recipe& recipe, const std::string& where) {
+  Json json = write_recipe(recipe);
+  for_each_path(json, *recipe.kind, [&](const std::string& key, const std::string& path) {
+    check(path.empty() || path == "-" || fs::exists(path), "[{}] {} names {}, which does not exist",
+          where, key, path);
+    return path;
+  });
 }
 
 }  // namespace heed

@@ -1,5 +1,6 @@
-// What is learned: the data, the model and the yardstick of one training. The Trainer drives a task
-// without knowing which; a new kind of training is a new Task and one line in task.cc.
+// What is learned: the data, the model and the metric of one training. The Trainer drives a task
+// without knowing which. A new task is a file pair in tasks/ and one line in tasks/tasks.cc;
+// docs/add-a-task.md shows how.
 //
 // A task builds its model in the trainer's ParameterStore when it is made, and reads its data from
 // begin() on. One thread calls; reading ahead is the task's own affair.
@@ -7,10 +8,12 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "data/batches.h"
 #include "models/folder.h"
@@ -38,6 +41,13 @@ struct Score {
   std::string example = {};
 };
 
+// What a task is made with.
+struct TaskSetup {
+  std::filesystem::path folder;                       // of the run
+  Scope scope;                                        // where the model's parameters go
+  std::function<void(const std::string& text)> note;  // tells the user what is being done
+};
+
 class Task {
  public:
   virtual ~Task() = default;
@@ -60,7 +70,7 @@ class Task {
 
   // The mean over the batch's targets.
   virtual Tensor loss(const TaskBatch& batch) const = 0;
-  // Of a full batch of made-up data, to see what memory it takes.
+  // The loss of a full batch of random or empty data, which shows how much memory a step takes.
   virtual Tensor full_batch_loss() const = 0;
 
   virtual bool validates() const = 0;
@@ -79,7 +89,64 @@ class Task {
   std::unique_ptr<Model> any_;
 };
 
-std::unique_ptr<Task> make_task(const Recipe& recipe, const std::filesystem::path& folder,
-                                const Scope& scope);
+// A task with the sections of the recipe that it alone has, as a config struct.
+template <typename OwnConfig>
+class TaskWith : public Task {
+ public:
+  using Config = OwnConfig;
+
+ protected:
+  explicit TaskWith(const Recipe& recipe) : Task(recipe) {
+    config::read(own_, recipe.own, "recipe");
+  }
+
+  Config own_;
+};
+
+// An entry of the table of tasks.
+struct TaskKind {
+  std::string name;
+  std::string help;   // what is learned, in a line
+  std::string model;  // its kind, where the recipe names none
+  // The task's sections with every field filled in and checked.
+  std::function<Json(const Json& given, std::string_view where)> resolve;
+  std::function<std::vector<config::FieldHelp>()> fields;
+  // Throws if what the recipe says does not fit together.
+  std::function<void(const Recipe& recipe, std::string_view where)> check;
+  std::function<std::unique_ptr<Task>(const Recipe& recipe, const TaskSetup& setup)> make;
+};
+
+// The entry of a task class, which has a Config, a constructor from (Recipe, TaskSetup) and
+//   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+template <typename Made>
+TaskKind task_kind(std::string name, std::string help, std::string model) {
+  using Config = typename Made::Config;
+  return {
+      .name = std::move(name),
+      .help = std::move(help),
+      .model = std::move(model),
+      .resolve =
+          [](const Json& given, std::string_view where) {
+            Config own;
+            config::read(own, given, where);
+            return config::write(own);
+          },
+      .fields =
+          [] {
+            std::vector<config::FieldHelp> fields;
+            config::describe(Config{}, fields);
+            return fields;
+          },
+      .check =
+          [](const Recipe& recipe, std::string_view where) {
+            Config own;
+            config::read(own, recipe.own, where);
+            Made::check_recipe(recipe, own, where);
+          },
+      .make = [](const Recipe& recipe, const TaskSetup& setup) -> std::unique_ptr<Task> {
+        return std::make_unique<Made>(recipe, setup);
+      },
+  };
+}
 
 }  // namespace heed

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "support/text_files.h"
+#include "tasks/tasks.h"
 #include "train/trainer.h"
 
 namespace heed::testing {
@@ -84,7 +85,7 @@ struct Ended {
 
 inline Ended train(const Json& recipe, const std::filesystem::path& run, Watcher& watcher,
                    bool resume = false) {
-  Trainer trainer(parse_recipe(recipe, "test"), run, resume, watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, resume, watcher), watcher);
   const TrainEnd end = trainer.run(watcher.stop);
   return {end, trainer.state()};
 }

@@ -65,7 +65,8 @@ TEST(AccompanyTask, LearnsToFollowTheMelody) {
   }
   EXPECT_NEAR(mean_loss(*loaded->model, held_out), best, 1e-4);
   Watcher again;
-  const Trainer trainer(parse_recipe(recipe, "test"), folder / "run", true, again);
+  const Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", true, again),
+                        again);
   const std::string line = trainer.test();
   EXPECT_NE(line.find(" nats a token of the accompaniment, perplexity 1."), std::string::npos)
       << line;

@@ -39,7 +39,8 @@ TEST(ClassifyTask, LearnsClassesAndSavesTheirNames) {
   const TemporaryFolder folder;
   Watcher watcher;
   const Json recipe = letter_recipe(folder);
-  Trainer trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
+                  watcher);
   trainer.run(watcher.stop);
   ASSERT_EQ(watcher.validations.size(), 3U);
   const Score& score = watcher.validations.back().score;

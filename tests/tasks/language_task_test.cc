@@ -56,7 +56,7 @@ TEST(LanguageTask, LearnsAVerseByHeart) {
   recipe["validation"]["every"] = 20;
   const fs::path run = folder / "run";
   Watcher watcher;
-  Trainer trainer(parse_recipe(recipe, "test"), run, false, watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, false, watcher), watcher);
   EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
   ASSERT_EQ(watcher.validations.size(), 3U);
   EXPECT_LT(watcher.validations.back().score.loss, 0.4);  // guessing costs log(17) = 2.8

@@ -72,7 +72,8 @@ TEST(SimilarityTask, CosinesFollowTheScores) {
   Json recipe = pairs_recipe(folder, overlap_table);
   recipe["validation"]["every"] = 10;
   Watcher watcher;
-  Trainer trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
+                  watcher);
   trainer.run(watcher.stop);
   const Score& first = watcher.validations.front().score;
   const Score& last = watcher.validations.back().score;
@@ -100,7 +101,8 @@ TEST(SimilarityTask, PairsOfABatchBelongTogether) {
     recipe["similarity"] = {{"loss", "in_batch"}, {"pooling", pooling}};
     recipe["validation"]["every"] = 10;
     Watcher watcher;
-    Trainer trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher);
+    Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
+                    watcher);
     trainer.run(watcher.stop);
     EXPECT_EQ(watcher.validations.back().score.metric, "");
     EXPECT_LT(watcher.validations.back().score.loss, 0.5 * watcher.validations.front().score.loss);

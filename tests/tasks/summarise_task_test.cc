@@ -53,7 +53,7 @@ TEST(SummariseTask, LearnsWhatMatters) {
     SCOPED_TRACE(attention);
     const TemporaryFolder folder;
     Watcher watcher;
-    Trainer trainer(parse_recipe(summarise_recipe(folder, attention), "test"), folder / "run",
+    Trainer trainer(prepare_run(parse_recipe(summarise_recipe(folder, attention), "test"), folder / "run",
                     false, watcher);
     EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
     ASSERT_EQ(watcher.validations.size(), 1U);
@@ -76,15 +76,17 @@ TEST(SummariseTask, LongSourcesLoseTheirEndAndLongSummariesAreNamed) {
   recipe["validation"]["every"] = 0;
   folder.write("train.tsv", std::string(100, 'a') + "\tb\nab\tc\n");
   Watcher watcher;
-  Trainer fits(parse_recipe(recipe, "test"), folder / "run", false, watcher);
+  Trainer fits(parse_recipe(recipe, "test"), folder / "run", false, watcher), watcher);
   EXPECT_EQ(fits.run(watcher.stop), TrainEnd::finished);
 
   folder.write("train.tsv", "ab\tc\nab\t" + std::string(30, 'c') + "\n");
-  EXPECT_EQ(
-      error_of([&] { Trainer(parse_recipe(recipe, "test"), folder / "other", false, watcher); }),
-      "[" + (folder / "train.tsv").string() +
-          ":2] the summary has 31 tokens, the model looks at 24: take a longer "
-          "model.context");
+  EXPECT_EQ(error_of([&] {
+              Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "other", false, watcher),
+                      watcher);
+            }),
+            "[" + (folder / "train.tsv").string() +
+                ":2] the summary has 31 tokens, the model looks at 24: take a longer "
+                "model.context");
 }
 
 TEST(SummariseTask, AsksForTheColumnOfSummaries) {
@@ -92,9 +94,11 @@ TEST(SummariseTask, AsksForTheColumnOfSummaries) {
   Json recipe = summarise_recipe(folder, "F");
   recipe["data"]["pair_column"] = "";
   Watcher watcher;
-  EXPECT_EQ(
-      error_of([&] { Trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher); }),
-      "[summarise] data.pair_column is empty, expected the column of the summaries");
+  EXPECT_EQ(error_of([&] {
+              Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
+                      watcher);
+            }),
+            "[summarise] data.pair_column is empty, expected the column of the summaries");
 }
 
 }  // namespace

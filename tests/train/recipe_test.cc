@@ -7,6 +7,7 @@
 
 #include "support/error_of.h"
 #include "support/text_files.h"
+#include "tasks/tasks.h"
 
 namespace heed {
 namespace {

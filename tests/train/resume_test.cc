@@ -138,7 +138,8 @@ TEST(Resume, WithoutACheckpointStartsAnew) {
   expect_same_tensors(folder / "whole", folder / "new");
   {
     Watcher watcher;  // killed before the first checkpoint
-    const Trainer trainer(parse_recipe(recipe, "test"), folder / "begun", false, watcher);
+    const Trainer trainer(
+        prepare_run(parse_recipe(recipe, "test"), folder / "begun", false, watcher), watcher);
   }
   Watcher watcher;
   train(recipe, folder / "begun", watcher, true);

@@ -150,7 +150,8 @@ TEST(Trainer, GivesUpAfterStepsThatAreNotFinite) {
   recipe["schedule"]["rate"] = 1e30;
   recipe["checkpoint"] = {{"every", 1}, {"keep", 10}};
   Watcher watcher;
-  Trainer trainer(parse_recipe(recipe, "test"), folder / "run", false, watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
+                  watcher);
   const std::string error = error_of([&] { trainer.run(watcher.stop); });
   EXPECT_EQ(error.rfind("[train] 3 steps in a row had a loss or gradient that is not finite", 0),
             0U)

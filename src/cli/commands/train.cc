@@ -1,11 +1,14 @@
 // `heed train`: a recipe in, a model folder out.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/pictures/curves.h"
 #include "cli/signals.h"
 #include "cli/train_progress.h"
 #include "models/registry.h"
+#include "tasks/tasks.h"
+#include "train/trainer.h"
 
 namespace heed::cli {
 namespace {
@@ -23,42 +26,82 @@ struct TrainArguments {
 
 constexpr int kInterrupted = 130;
 
-void print_keys() {
-  const auto print = [](const std::string& prefix, const config::FieldHelp& field) {
-    std::string choices;
-    for (const std::string& choice : field.range.choices) {
-      choices += (choices.empty() ? " (" : ", ") + (choice.empty() ? "\"\"" : choice);
-    }
-    fmt::print("  {:<32} {:<14} {}{}\n", prefix + field.name, field.initial, field.help,
-               choices.empty() ? "" : choices + ")");
-  };
+void print_key(const std::string& prefix, const config::FieldHelp& field) {
+  std::string choices;
+  for (const std::string& choice : field.range.choices) {
+    choices += (choices.empty() ? " (" : ", ") + (choice.empty() ? "\"\"" : choice);
+  }
+  fmt::print("  {:<32} {:<14} {}{}\n", prefix + field.name, field.initial, field.help,
+             choices.empty() ? "" : choices + ")");
+}
+
+// Without a task: what every recipe has, and the names of tasks and models.
+void print_common_keys() {
   std::vector<config::FieldHelp> fields;
   config::describe(Recipe{}, fields);
-  fmt::print("Keys of a recipe with their defaults:\n");
+  fmt::print("Keys of every recipe with their defaults:\n");
   for (const config::FieldHelp& field : fields) {
-    print("", field);
+    print_key("", field);
   }
+  fmt::print("\ntask is one of these; `heed train --keys TASK` lists its keys:\n");
+  for (const TaskKind& task : tasks()) {
+    fmt::print("  {:<14} learns {}\n", task.name, task.help);
+  }
+}
+
+void print_task_keys(const TaskKind& task) {
+  fmt::print("Keys of a recipe with task = \"{}\" and their defaults:\n", task.name);
+  for (const config::FieldHelp& field : recipe_keys(task)) {
+    print_key("", field.name == "task"
+                      ? config::FieldHelp{field.name, Json(task.name).dump(), field.help, {}}
+                      : field);
+  }
+}
+
+void print_model_keys(const std::string& only) {
   for (const ModelHelp& model : describe_models()) {
+    if (!only.empty() && model.kind != only) {
+      continue;
+    }
     std::string presets;
     for (const std::string& preset : model.presets) {
       presets += " " + preset;
     }
     fmt::print("\nmodel.kind = \"{}\", model.preset one of:{}\n", model.kind, presets);
     for (const config::FieldHelp& field : model.fields) {
-      print("model.", field);
+      print_key("model.", field);
     }
   }
 }
 
+void print_keys(const std::string& name) {
+  if (name.empty()) {
+    print_common_keys();
+    print_model_keys("");
+    return;
+  }
+  std::vector<std::string> names;
+  for (const TaskKind& task : tasks()) {
+    if (task.name == name) {
+      print_task_keys(task);
+      print_model_keys(task.model);
+      return;
+    }
+    names.push_back(task.name);
+  }
+  fail("[train] there is no task {}; the tasks are: {}", name, fmt::join(names, ", "));
+}
+
 void train(const TrainArguments& arguments) {
   if (arguments.keys) {
-    print_keys();
+    print_keys(arguments.recipe);
     return;
   }
   check(!arguments.recipe.empty(), "[train] no recipe given; `heed train --help` has examples");
   const Recipe recipe = read_recipe(arguments.recipe, arguments.settings);
   if (arguments.check) {
-    fmt::print("{} is a valid recipe\n", arguments.recipe);
+    check_files(recipe, arguments.recipe);
+    fmt::print("{} is a valid recipe, and its files exist\n", arguments.recipe);
     return;
   }
   const fs::path folder = arguments.out.empty()
@@ -66,7 +109,7 @@ void train(const TrainArguments& arguments) {
                               : fs::path(arguments.out);
   TrainProgress progress(folder);
   const std::atomic<bool>& stop = stop_requested();
-  Trainer trainer(recipe, folder, arguments.resume, progress);
+  Trainer trainer(prepare_run(recipe, folder, arguments.resume, progress), progress);
   const TrainEnd end = trainer.run(stop);
   progress.end();
   write_curves(folder);
@@ -94,13 +137,16 @@ void add_train(CLI::App& app) {
       ->allow_extra_args(false)
       ->type_name("KEY=VALUE");
   command->add_flag("--resume", arguments->resume, "continue the run in the folder");
-  command->add_flag("--check", arguments->check, "only check the recipe");
-  command->add_flag("--keys", arguments->keys, "list all keys of recipes with their defaults");
+  command->add_flag("--check", arguments->check, "only check the recipe, and that its files exist");
+  command->add_flag("--keys", arguments->keys,
+                    "list the keys of recipes with their defaults; with a task's name instead of a "
+                    "recipe: of that task");
   command->footer(
       "Examples:\n"
       "  heed train recipes/translation/demo.toml\n"
       "  heed train recipes/translation/multi30k.toml --out runs/m30k --set train.minutes=30\n"
-      "  heed train recipes/translation/multi30k.toml --out runs/m30k --resume");
+      "  heed train recipes/translation/multi30k.toml --out runs/m30k --resume\n"
+      "  heed train --keys translate");
   command->callback([arguments] { train(*arguments); });
 }
 

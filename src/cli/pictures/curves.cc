@@ -1,55 +1,46 @@
 #include "cli/pictures/curves.h"
 
-#include <fstream>
+#include <cmath>
 
-#include "base/config.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/pictures/plot.h"
+#include "formats/run_log.h"
 
 namespace heed::cli {
 namespace {
 
-const std::string kValid = "valid_";
-const std::string kValidLoss = "valid_loss";
-
-std::vector<Json> read_log(const std::filesystem::path& folder) {
-  std::vector<Json> lines;
-  std::ifstream stream(folder / "log.jsonl");
-  for (std::string line; std::getline(stream, line);) {
-    Json json = Json::parse(line, nullptr, false);
-    if (json.is_object()) {  // not a line that a killed run left unfinished
-      lines.push_back(std::move(json));
-    }
+std::vector<PlotPoint> training_losses(const RunLog& log) {
+  std::vector<PlotPoint> points;
+  for (const LoggedStep& line : log.steps) {
+    points.push_back({static_cast<double>(line.step), line.loss});
   }
-  return lines;
+  return points;
 }
 
-// One value of the log against the step.
-std::vector<PlotPoint> curve(const std::vector<Json>& log, const std::string& key) {
+std::vector<PlotPoint> validation_losses(const RunLog& log) {
   std::vector<PlotPoint> points;
-  for (const Json& line : log) {
-    if (line.contains(key) && line[key].is_number()) {
-      points.push_back({line.value("step", 0.0), line[key].get<double>()});
+  for (const LoggedValidation& line : log.validations) {
+    points.push_back({static_cast<double>(line.step), line.loss});
+  }
+  return points;
+}
+
+std::vector<PlotPoint> validation_scores(const RunLog& log, const std::string& metric) {
+  std::vector<PlotPoint> points;
+  for (const LoggedValidation& line : log.validations) {
+    if (!metric.empty() && line.metric == metric) {
+      points.push_back({static_cast<double>(line.step), line.value});
     }
   }
   return points;
 }
 
-// What validations measured besides the loss; empty: nothing.
-std::string metric_of(const std::vector<Json>& log) {
-  for (const Json& line : log) {
-    for (const auto& item : line.items()) {
-      if (item.key().starts_with(kValid) && item.key() != kValidLoss) {
-        return item.key().substr(kValid.size());
-      }
-    }
-  }
-  return "";
-}
-
 void add_panel(Plot& plot, const std::string& title, const std::string& y_label,
                std::vector<PlotSeries> series) {
+  for (PlotSeries& one : series) {
+    std::erase_if(one.points, [](const PlotPoint& point) { return !std::isfinite(point.y); });
+  }
   std::erase_if(series, [](const PlotSeries& s) { return s.points.size() < 2; });
   if (!series.empty()) {
     plot.panels.push_back({.title = title,
@@ -68,13 +59,13 @@ std::string title_of(const std::string& metric) { return metric == "bleu" ? "BLE
 
 void write_curves(const std::filesystem::path& folder) {
   Plot plot{.title = "Learning curves", .subtitle = folder.filename().string()};
-  const std::vector<Json> log = read_log(folder);
-  const std::string metric = metric_of(log);
+  const RunLog log = read_run_log(folder);
+  const std::string metric = log.metric();
   add_panel(plot, "Loss", kLossLabel,
-            {{.name = "training", .points = curve(log, "loss")},
-             {.name = "validation", .points = curve(log, kValidLoss)}});
+            {{.name = "training", .points = training_losses(log)},
+             {.name = "validation", .points = validation_losses(log)}});
   add_panel(plot, title_of(metric), title_of(metric),
-            {{.name = "validation", .points = curve(log, kValid + metric)}});
+            {{.name = "validation", .points = validation_scores(log, metric)}});
   if (!plot.panels.empty()) {
     write_file(folder / "curves.svg", render_svg(plot));
   }
@@ -85,12 +76,12 @@ void compare_curves(const std::vector<NamedRun>& runs, const std::filesystem::pa
   std::vector<PlotSeries> scores;
   std::string metric;
   for (const NamedRun& run : runs) {
-    check(std::filesystem::exists(run.folder / "log.jsonl"), "[compare] {} has no log.jsonl",
+    check(std::filesystem::exists(run_log_file(run.folder)), "[compare] {} has no log.jsonl",
           run.folder.string());
-    const std::vector<Json> log = read_log(run.folder);
-    metric = metric.empty() ? metric_of(log) : metric;
-    losses.push_back({.name = run.name, .points = curve(log, kValidLoss)});
-    scores.push_back({.name = run.name, .points = curve(log, kValid + metric)});
+    const RunLog log = read_run_log(run.folder);
+    metric = metric.empty() ? log.metric() : metric;
+    losses.push_back({.name = run.name, .points = validation_losses(log)});
+    scores.push_back({.name = run.name, .points = validation_scores(log, metric)});
   }
   Plot plot{.title = "Learning curves", .subtitle = "on held-out sentences"};
   add_panel(plot, "Validation loss", kLossLabel, std::move(losses));

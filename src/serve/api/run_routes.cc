@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "formats/run_log.h"
 #include "serve/api/exchange.h"
 
 namespace heed::serve {
@@ -13,45 +14,33 @@ namespace {
 constexpr size_t kMostPoints = 1000;         // of a curve that is sent
 constexpr std::chrono::minutes kSilence{3};  // after which nobody seems to train any more
 
-struct RunLog {
-  Json metrics = Json::array();
-  Json validation = Json::array();
-};
-
-// A line of the log as a point of the validation curve: {"step", "loss", "metric", "value"}.
-Json validation_point(const Json& line) {
-  Json point{{"step", line.value("step", 0)}, {"loss", line["valid_loss"]}};
-  for (const auto& [key, value] : line.items()) {
-    if (key == "example") {
-      point["example"] = value;
-    } else if (key.starts_with("valid_") && key != "valid_loss" && value.is_number()) {
-      point["metric"] = key.substr(std::string("valid_").size());
-      point["value"] = value;
-    }
+Json metrics_of(const RunLog& log) {
+  Json points = Json::array();
+  for (const LoggedStep& line : log.steps) {
+    points.push_back({{"step", line.step},
+                      {"epoch", line.epoch},
+                      {"loss", line.loss},
+                      {"rate", line.learning_rate},
+                      {"tokens_per_second", line.tokens_per_second},
+                      {"seconds", line.seconds}});
   }
-  return point;
+  return points;
 }
 
-RunLog read_log(const std::filesystem::path& file) {
-  RunLog log;
-  std::ifstream lines(file);
-  for (std::string text; std::getline(lines, text);) {
-    const Json line = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-    if (!line.is_object()) {
-      continue;  // the last line may be half written
+Json validation_of(const RunLog& log) {
+  Json points = Json::array();
+  for (const LoggedValidation& line : log.validations) {
+    Json point{{"step", line.step}, {"loss", line.loss}};
+    if (!line.metric.empty()) {
+      point["metric"] = line.metric;
+      point["value"] = line.value;
     }
-    if (line.contains("valid_loss")) {
-      log.validation.push_back(validation_point(line));
-    } else if (line.contains("loss")) {
-      log.metrics.push_back({{"step", line.value("step", 0)},
-                             {"epoch", line.value("epoch", 0.0)},
-                             {"loss", line["loss"]},
-                             {"rate", line.value("learning_rate", 0.0)},
-                             {"tokens_per_second", line.value("tokens_per_second", 0.0)},
-                             {"seconds", line.value("seconds", 0.0)}});
+    if (!line.example.empty()) {
+      point["example"] = line.example;
     }
+    points.push_back(std::move(point));
   }
-  return log;
+  return points;
 }
 
 // At most kMostPoints of them, the last one among these.
@@ -75,7 +64,7 @@ std::string task_of(const std::filesystem::path& folder) {
 // A training writes its log every few seconds, and the model's folder is whole at its end.
 std::string state_of(const std::filesystem::path& folder) {
   std::error_code error;
-  const auto written = std::filesystem::last_write_time(folder / "log.jsonl", error);
+  const auto written = std::filesystem::last_write_time(run_log_file(folder), error);
   if (error) {
     return "waiting";
   }
@@ -84,13 +73,13 @@ std::string state_of(const std::filesystem::path& folder) {
 }
 
 Json describe_run(const FollowedRun& run) {
-  const RunLog log = read_log(run.folder / "log.jsonl");
+  const RunLog log = read_run_log(run.folder);
   return {{"name", run.name},
           {"task", task_of(run.folder)},
           {"state", state_of(run.folder)},
-          {"step", log.metrics.empty() ? Json(0) : log.metrics.back()["step"]},
-          {"metrics", thinned(log.metrics)},
-          {"validation", thinned(log.validation)}};
+          {"step", log.steps.empty() ? 0 : log.steps.back().step},
+          {"metrics", thinned(metrics_of(log))},
+          {"validation", thinned(validation_of(log))}};
 }
 
 }  // namespace

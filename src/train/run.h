@@ -1,0 +1,78 @@
+// A training that is ready for its first step: the run folder, the task with its data, parameters,
+// optimizer, and the state that a resumed run continues from.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "train/checkpoint.h"
+#include "train/optimizer.h"
+#include "train/recipe.h"
+#include "train/task.h"
+
+namespace heed {
+
+// What the trainer tells while it works.
+struct StepReport {
+  int64_t step = 0;
+  double epoch = 0.0;
+  double loss = 0.0;  // mean since the last report, as trained (smoothed)
+  double learning_rate = 0.0;
+  double gradient_norm = 0.0;
+  double tokens_per_second = 0.0;  // without padding
+  double seconds = 0.0;            // trained so far
+  double seconds_left = -1.0;      // below 0: not known
+  double done = 0.0;               // share of the training, 0 to 1
+};
+
+struct ValidationReport {
+  int64_t step = 0;
+  Score score;
+  double seconds = 0.0;
+  bool best = false;
+};
+
+// What is known before the first step.
+struct RunReport {
+  int64_t parameters = 0;
+  size_t weight_bytes = 0;  // weights, gradients, copies, averages
+  size_t optimizer_bytes = 0;
+  size_t activation_bytes = 0;  // measured on a full batch
+  std::optional<int64_t> total_steps;
+  std::optional<int64_t> epoch_batches;
+  int64_t resumed_from = 0;
+  std::string skipped;  // what of the data is not trained on
+};
+
+class TrainObserver {
+ public:
+  virtual ~TrainObserver() = default;
+  virtual void noted(const std::string& /*text*/) {}
+  virtual void started(const RunReport&) {}
+  virtual void stepped(const StepReport&) {}
+  virtual void validated(const ValidationReport&) {}
+};
+
+// Not movable: the task's model points into the store.
+struct Run {
+  Recipe recipe;
+  std::filesystem::path folder;
+  ParameterStore store = {};
+  std::unique_ptr<Task> task = {};
+  std::unique_ptr<Optimizer> optimizer = {};
+  Tensor ema = {};        // the averaged weights, if the recipe asks for them
+  TrainState state = {};  // after the last checkpoint of a resumed run
+  RunReport report = {};
+
+  Trained trained() { return {task->config(), task->tokenizers(), store, *optimizer, ema}; }
+  std::optional<int64_t> total_steps() const;  // if they can be told
+};
+
+// Makes the folder and everything in the Run. A folder with a run in it is an Error unless the run
+// is resumed, and then the recipe must be the same in everything that the weights depend on.
+std::unique_ptr<Run> prepare_run(const Recipe& recipe, const std::filesystem::path& folder,
+                                 bool resume, TrainObserver& observer);
+
+}  // namespace heed
