@@ -211,29 +211,42 @@ bool has_key(const TaskKind& task, const std::string& key) {
   });
 }
 
-// Every key must be one of `shape`, the recipe's with all fields. The error of one that belongs to
-// other tasks names them.
-void check_known_keys(const Json& json, const Json& shape, const TaskKind& task,
-                      std::span<const TaskKind> tasks, const std::string& where,
-                      const std::string& path = "") {
+// Takes what the task does not have, but other tasks do, out of `json`, and says so in a line for
+// each key: a recipe may serve as the base of several tasks. Keys that no task has are errors.
+std::vector<std::string> take_unused_keys(Json& json, const Json& shape, const TaskKind& task,
+                                          std::span<const TaskKind> tasks, const std::string& where,
+                                          const std::string& path = "") {
+  std::vector<std::string> unused;
+  std::vector<std::string> taken;
+  for (auto& [name, value] : json.items()) {
+    const std::string key = config::joined(path, name);
+    if (shape.contains(name)) {
+      if (value.is_object() && shape[name].is_object()) {
+        for (std::string& line : take_unused_keys(value, shape[name], task, tasks, where, key)) {
+          unused.push_back(std::move(line));
+        }
+      }
+      continue;
+    }
+    std::string others;
+    for (const TaskKind& other : tasks) {
+      others += has_key(other, key) ? (others.empty() ? "" : ", ") + other.name : "";
+    }
+    if (!others.empty()) {
+      taken.push_back(name);
+      unused.push_back(fmt::format("[{}] the task {} does not use {}; these do: {}", where,
+                                   task.name, key, others));
+    }
+  }
+  for (const std::string& name : taken) {
+    json.erase(name);
+  }
   std::vector<std::string> known;
   for (const auto& item : shape.items()) {
     known.push_back(item.key());
   }
-  for (const auto& [name, value] : json.items()) {
-    const std::string key = config::joined(path, name);
-    if (!shape.contains(name)) {
-      std::string others;
-      for (const TaskKind& other : tasks) {
-        others += has_key(other, key) ? (others.empty() ? "" : ", ") + other.name : "";
-      }
-      check(others.empty(), "[{}] the task {} has no key {}; these have: {}", where, task.name, key,
-            others);
-    } else if (value.is_object() && shape[name].is_object()) {
-      check_known_keys(value, shape[name], task, tasks, where, key);
-    }
-  }
   config::check_keys(where, path, json, known);
+  return unused;
 }
 
 void check_whole(const Recipe& recipe, const std::string& where) {
@@ -264,7 +277,7 @@ Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKin
   recipe.own = recipe.kind->resolve(part_of(json, own), where);
   Json shape = common;
   shape.merge_patch(own);
-  check_known_keys(json, shape, *recipe.kind, tasks, where);
+  recipe.unused = take_unused_keys(json, shape, *recipe.kind, tasks, where);
   if (model.is_object() && !model.contains("kind")) {
     model["kind"] = recipe.kind->model;
   }

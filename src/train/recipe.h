@@ -87,9 +87,10 @@ struct CheckpointConfig {
 
 struct Recipe {
   std::string task = "translate";
-  const TaskKind* kind = nullptr;  // the task's entry in the table
-  Json own = Json::object();       // the task's sections, resolved: its config as JSON
-  Json model = Json::object();     // resolved: see models/registry.h
+  const TaskKind* kind = nullptr;        // the task's entry in the table
+  Json own = Json::object();             // the task's sections, resolved: its config as JSON
+  std::vector<std::string> unused = {};  // a line for each key that only other tasks use
+  Json model = Json::object();           // resolved: see models/registry.h
   StepConfig train;
   OptimizerConfig optimizer;
   ScheduleConfig schedule;

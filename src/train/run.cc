@@ -135,6 +135,9 @@ std::optional<int64_t> Run::total_steps() const {
 std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, bool resume,
                                  TrainObserver& observer) {
   prepare_run_folder(folder, recipe, resume);
+  for (const std::string& line : recipe.unused) {
+    observer.noted(line);
+  }
   auto run = std::make_unique<Run>();
   run->recipe = recipe;
   run->folder = folder;

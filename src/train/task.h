@@ -89,6 +89,14 @@ class Task {
   std::unique_ptr<Model> any_;
 };
 
+// The task's sections of a recipe as its config.
+template <typename Config>
+Config own_config(const Recipe& recipe) {
+  Config own;
+  config::read(own, recipe.own, "recipe");
+  return own;
+}
+
 // A task with the sections of the recipe that it alone has, as a config struct.
 template <typename OwnConfig>
 class TaskWith : public Task {
@@ -96,9 +104,7 @@ class TaskWith : public Task {
   using Config = OwnConfig;
 
  protected:
-  explicit TaskWith(const Recipe& recipe) : Task(recipe) {
-    config::read(own_, recipe.own, "recipe");
-  }
+  explicit TaskWith(const Recipe& recipe) : Task(recipe), own_(own_config<Config>(recipe)) {}
 
   Config own_;
 };
@@ -139,9 +145,7 @@ TaskKind task_kind(std::string name, std::string help, std::string model) {
           },
       .check =
           [](const Recipe& recipe, std::string_view where) {
-            Config own;
-            config::read(own, recipe.own, where);
-            Made::check_recipe(recipe, own, where);
+            Made::check_recipe(recipe, own_config<Config>(recipe), where);
           },
       .make = [](const Recipe& recipe, const TaskSetup& setup) -> std::unique_ptr<Task> {
         return std::make_unique<Made>(recipe, setup);

@@ -196,10 +196,6 @@ TEST(LanguageTask, RecipesThatCannotBeTrained) {
   };
   EXPECT_EQ(error_with("data", "text", Json::array()),
             "[test] task language names no file to learn from: set data.text");
-  EXPECT_EQ(error_with("data", "tsv", Json::array({"pairs.tsv"})),
-            "[test] task language does not learn from data.source, data.tsv or data.builtin");
-  EXPECT_EQ(error_with("train", "agreement", 1.0),
-            "[train] train.agreement is 1, which the task language does not have: set it to 0");
   EXPECT_EQ(error_with("model", "kind", "bert").substr(0, 8), "[test] t");  // has no context
   const std::string few = folder.write("few.txt", "the fox").string();
   EXPECT_EQ(error_with("data", "text", Json::array({few})),

@@ -187,8 +187,6 @@ TEST(MusicTask, Errors) {
   EXPECT_EQ(error_with("data", "stretch", Json::array()),
             "[test] data.stretch has no factor, expected at least one");
   EXPECT_NE(error_with("data", "stretch", Json::array({-1.0})), "no error");
-  EXPECT_EQ(error_with("train", "agreement", 1.0),
-            "[train] train.agreement is 1, which the task music does not have: set it to 0");
   const std::string none = (folder / "none").string();
   EXPECT_EQ(error_with("data", "midi", Json::array({none})), "[music] " + none + " does not exist");
   const std::string broken = folder.write("broken.mid", "MThd").string();

@@ -150,7 +150,7 @@ TEST(SimilarityTask, SaysWhatIsWrong) {
   const Json good = pairs_recipe(folder, overlap_table);
   Json recipe = good;
   recipe["data"]["pair_column"] = "";
-  EXPECT_EQ(error(recipe), "[similarity] data.pair_column names no second text");
+  EXPECT_EQ(error(recipe), "[test] data.pair_column names no second text");
   recipe = good;
   const std::string bad =
       folder.write("bad.tsv", "left\tright\tscore\na\tb\t1\nc\td\thigh\n").string();

@@ -98,7 +98,7 @@ TEST(SummariseTask, AsksForTheColumnOfSummaries) {
               Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
                       watcher);
             }),
-            "[summarise] data.pair_column is empty, expected the column of the summaries");
+            "[test] data.pair_column is empty, expected the column of the summaries");
 }
 
 }  // namespace

@@ -100,6 +100,9 @@ void train(const TrainArguments& arguments) {
   check(!arguments.recipe.empty(), "[train] no recipe given; `heed train --help` has examples");
   const Recipe recipe = read_recipe(arguments.recipe, arguments.settings);
   if (arguments.check) {
+    for (const std::string& line : recipe.unused) {
+      fmt::print(stderr, "{}\n", line);
+    }
     check_files(recipe, arguments.recipe);
     fmt::print("{} is a valid recipe, and its files exist\n", arguments.recipe);
     return;

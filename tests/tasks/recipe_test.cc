@@ -8,6 +8,7 @@
 #include "support/error_of.h"
 #include "support/text_files.h"
 #include "tasks/tasks.h"
+#include "tasks/translate_task.h"
 
 namespace heed {
 namespace {
@@ -35,6 +36,8 @@ Recipe recipe_of(const std::string& text, const Texts& settings = {}) {
   const TemporaryFolder folder;
   return read_recipe(folder.write("r.toml", text), settings);
 }
+
+TranslateConfig own(const Recipe& recipe) { return own_config<TranslateConfig>(recipe); }
 
 // Sets a variable of the environment, or removes it, for as long as it lives.
 class EnvironmentVariable {
@@ -79,7 +82,7 @@ TEST(Recipe, SaysWhatItSaysAndDefaultsTheRest) {
   EXPECT_EQ(recipe.train.ema, 0.5F);
   EXPECT_EQ(recipe.train.precision, "bf16");
   EXPECT_EQ(recipe.optimizer.kind, "sgd");
-  EXPECT_EQ(recipe.data.source, Texts{"/a.en"});
+  EXPECT_EQ(own(recipe).data.source, Texts{"/a.en"});
   EXPECT_EQ(recipe.model["kind"], "transformer");
   EXPECT_EQ(recipe.model["width"], 128);  // the preset's
   EXPECT_EQ(recipe.model["heads"], 2);    // said anew
@@ -163,15 +166,15 @@ TEST(Recipe, SettingsChangeSingleKeys) {
                          "text.folder=/a=b", "train.seed=1", "train.seed=2"});
   EXPECT_EQ(recipe.train.steps, 1000);
   EXPECT_EQ(recipe.train.clip, 0.25F);
-  EXPECT_EQ(recipe.text.kind, "char");
-  EXPECT_FALSE(recipe.text.joint);
-  EXPECT_EQ(recipe.data.source, (Texts{"/x", "/y"}));
-  EXPECT_EQ(recipe.data.target, (Texts{"/z", "/w"}));
+  EXPECT_EQ(own(recipe).text.kind, "char");
+  EXPECT_FALSE(own(recipe).text.joint);
+  EXPECT_EQ(own(recipe).data.source, (Texts{"/x", "/y"}));
+  EXPECT_EQ(own(recipe).data.target, (Texts{"/z", "/w"}));
   EXPECT_EQ(recipe.model["width"], 64);
   EXPECT_EQ(recipe.validation.best_by, "loss");
-  EXPECT_EQ(recipe.text.folder, "/a=b");  // only the first = divides
-  EXPECT_EQ(recipe.train.seed, 2U);       // the last one counts
-  EXPECT_EQ(recipe_of(kSmall + "[text]\nfolder = \"/t\"\n", {"text.folder="}).text.folder, "");
+  EXPECT_EQ(own(recipe).text.folder, "/a=b");  // only the first = divides
+  EXPECT_EQ(recipe.train.seed, 2U);            // the last one counts
+  EXPECT_EQ(own(recipe_of(kSmall + "[text]\nfolder = \"/t\"\n", {"text.folder="})).text.folder, "");
 }
 
 TEST(Recipe, MalformedSettingsAreErrors) {
@@ -235,13 +238,13 @@ TEST(Recipe, TheDataFolderIsFilledIn) {
   {
     const EnvironmentVariable variable("HEED_DATA", "/big/disk");
     const Recipe recipe = recipe_of(text);
-    EXPECT_EQ(recipe.data.source, Texts{"/big/disk/x.en"});
-    EXPECT_EQ(recipe.data.target, Texts{"/big/disk/x.de"});
-    EXPECT_EQ(recipe.data.valid_source, "/big/disk/v.en");
-    EXPECT_EQ(recipe.text.folder, "/big/disk/t");
+    EXPECT_EQ(own(recipe).data.source, Texts{"/big/disk/x.en"});
+    EXPECT_EQ(own(recipe).data.target, Texts{"/big/disk/x.de"});
+    EXPECT_EQ(own(recipe).data.valid_source, "/big/disk/v.en");
+    EXPECT_EQ(own(recipe).text.folder, "/big/disk/t");
   }
   const EnvironmentVariable variable("HEED_DATA", nullptr);
-  EXPECT_EQ(recipe_of(text).data.source, Texts{"../shared/data/x.en"});
+  EXPECT_EQ(own(recipe_of(text)).data.source, Texts{"../shared/data/x.en"});
 }
 
 TEST(Recipe, FilesAreRelativeToIt) {
@@ -249,7 +252,70 @@ TEST(Recipe, FilesAreRelativeToIt) {
   const fs::path file = folder.write(
       "r.toml", "[data]\ntsv = [\"pairs.tsv\", \"-\", \"/abs.tsv\"]\n[train]\nsteps = 1\n");
   const Texts wanted{(folder / "pairs.tsv").string(), "-", "/abs.tsv"};
-  EXPECT_EQ(read_recipe(file).data.tsv, wanted);
+  EXPECT_EQ(own(read_recipe(file)).data.tsv, wanted);
+}
+
+// Also where the base lies in another folder.
+TEST(Recipe, PathsOfABaseAreRelativeToTheFileTheyStandIn) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder / "bases");
+  folder.write("bases/base.toml",
+               "[data]\ntsv = [\"pairs.tsv\"]\nvalid_source = \"v.en\"\nvalid_target = "
+               "\"v.de\"\n[train]\nsteps = 1\n");
+  const fs::path file =
+      folder.write("r.toml", "base = \"bases/base.toml\"\n[data]\nvalid_source = \"mine.en\"\n");
+  const TranslateConfig config = own(read_recipe(file, Texts{"text.folder=set"}));
+  EXPECT_EQ(config.data.tsv, Texts{(folder / "bases/pairs.tsv").string()});
+  EXPECT_EQ(config.data.valid_target, (folder / "bases/v.de").string());
+  EXPECT_EQ(config.data.valid_source, (folder / "mine.en").string());
+  EXPECT_EQ(config.text.folder, (folder / "set").string());
+}
+
+TEST(Recipe, AMissingFileIsNamedWithItsKey) {
+  const TemporaryFolder folder;
+  folder.write("there.tsv", "a\tb\n");
+  const fs::path file =
+      folder.write("r.toml", "[data]\ntsv = [\"there.tsv\", \"gone.tsv\"]\n[train]\nsteps = 1\n");
+  EXPECT_EQ(error_of([&] { check_files(read_recipe(file), "r"); }),
+            "[r] data.tsv names " + (folder / "gone.tsv").string() + ", which does not exist");
+  const Recipe there = read_recipe(file, Texts{"data.tsv=['there.tsv']"});
+  EXPECT_EQ(error_of([&] { check_files(there, "r"); }), "no error");
+}
+
+// A recipe may be the base of recipes of several tasks.
+TEST(Recipe, AKeyOfOtherTasksIsNotUsedAndSaysWhose) {
+  const Json given = Json::parse(R"({"task": "language",
+      "data": {"text": ["/t"], "chorales": "x.json", "pool": 3},
+      "train": {"steps": 1, "agreement": 1.0}, "image": {"rows": 3}})");
+  const Recipe recipe = parse_recipe(given, "r");
+  EXPECT_EQ(recipe.unused,
+            (Texts{"[r] the task language does not use data.chorales; these do: music, accompany",
+                   "[r] the task language does not use data.pool; these do: translate",
+                   "[r] the task language does not use train.agreement; these do: translate, "
+                   "accompany",
+                   "[r] the task language does not use image; these do: image"}));
+  EXPECT_FALSE(write_recipe(recipe)["data"].contains("pool"));
+  EXPECT_TRUE(recipe_of(kSmall).unused.empty());
+}
+
+TEST(Recipe, ATaskThatDoesNotExistIsAnError) {
+  EXPECT_EQ(error_of_recipe(kSmall, {"task=sing"}),
+            "[FILE] task is \"sing\", expected one of: translate, language, masked, classify, "
+            "similarity, summarise, music, accompany, image");
+  EXPECT_EQ(error_of_recipe(kSmall, {"task=3"}), "[FILE] task is 3, expected a text in quotes");
+}
+
+TEST(Recipe, EveryTaskListsItsKeysAndHasADefaultModel) {
+  for (const TaskKind& task : tasks()) {
+    SCOPED_TRACE(task.name);
+    EXPECT_EQ(resolve_model_config({{"kind", task.model}}, "test")["kind"], task.model);
+    const Json defaults = task.resolve(Json::object(), "test");
+    EXPECT_EQ(task.resolve(defaults, "test"), defaults);
+    for (const config::FieldHelp& field : task.fields()) {
+      EXPECT_FALSE(field.help.empty()) << field.name;
+    }
+    EXPECT_TRUE(defaults["data"].contains("batch_tokens"));
+  }
 }
 
 TEST(Recipe, WhatDoesNotFitTogetherIsAnError) {
