@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "models/registry.h"
 #include "train/task.h"
 
@@ -211,18 +212,35 @@ bool has_key(const TaskKind& task, const std::string& key) {
   });
 }
 
-// Takes what the task does not have, but other tasks do, out of `json`, and says so in a line for
-// each key: a recipe may serve as the base of several tasks. Keys that no task has are errors.
-std::vector<std::string> take_unused_keys(Json& json, const Json& shape, const TaskKind& task,
-                                          std::span<const TaskKind> tasks, const std::string& where,
-                                          const std::string& path = "") {
+// `shape` is the table at `path` with all the keys that it may have.
+[[noreturn]] void unknown_key(const std::string& key, const Json& shape, const TaskKind& task,
+                              const std::string& where, const std::string& path) {
+  for (const config::FieldHelp& field : recipe_keys(task)) {
+    check(field.range.renamed_from.empty() ||
+              config::joined(path, field.range.renamed_from) != key ||
+              !field.name.starts_with(path),
+          "[{}] there is no key {}; it is now called {}", where, key, field.name);
+  }
+  std::vector<std::string> known;
+  for (const auto& item : shape.items()) {
+    known.push_back(item.key());
+  }
+  const std::string name = path.empty() ? key : key.substr(path.size() + 1);
+  fail("[{}] there is no key {}; did you mean {}?", where, key,
+       config::joined(path, nearest(name, known)));
+}
+
+// A line for each key that the task does not have, but other tasks do: a recipe may serve as the
+// base of several tasks. Keys that no task has are errors.
+std::vector<std::string> unused_keys(const Json& json, const Json& shape, const TaskKind& task,
+                                     std::span<const TaskKind> tasks, const std::string& where,
+                                     const std::string& path = "") {
   std::vector<std::string> unused;
-  std::vector<std::string> taken;
-  for (auto& [name, value] : json.items()) {
+  for (const auto& [name, value] : json.items()) {
     const std::string key = config::joined(path, name);
     if (shape.contains(name)) {
       if (value.is_object() && shape[name].is_object()) {
-        for (std::string& line : take_unused_keys(value, shape[name], task, tasks, where, key)) {
+        for (std::string& line : unused_keys(value, shape[name], task, tasks, where, key)) {
           unused.push_back(std::move(line));
         }
       }
@@ -232,20 +250,12 @@ std::vector<std::string> take_unused_keys(Json& json, const Json& shape, const T
     for (const TaskKind& other : tasks) {
       others += has_key(other, key) ? (others.empty() ? "" : ", ") + other.name : "";
     }
-    if (!others.empty()) {
-      taken.push_back(name);
-      unused.push_back(fmt::format("[{}] the task {} does not use {}; these do: {}", where,
-                                   task.name, key, others));
+    if (others.empty()) {
+      unknown_key(key, shape, task, where, path);
     }
+    unused.push_back(fmt::format("[{}] the task {} does not use {}; these do: {}", where, task.name,
+                                 key, others));
   }
-  for (const std::string& name : taken) {
-    json.erase(name);
-  }
-  std::vector<std::string> known;
-  for (const auto& item : shape.items()) {
-    known.push_back(item.key());
-  }
-  config::check_keys(where, path, json, known);
   return unused;
 }
 
@@ -277,7 +287,7 @@ Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKin
   recipe.own = recipe.kind->resolve(part_of(json, own), where);
   Json shape = common;
   shape.merge_patch(own);
-  recipe.unused = take_unused_keys(json, shape, *recipe.kind, tasks, where);
+  recipe.unused = unused_keys(json, shape, *recipe.kind, tasks, where);
   if (model.is_object() && !model.contains("kind")) {
     model["kind"] = recipe.kind->model;
   }

@@ -162,6 +162,52 @@ TEST(Config, UnknownKeysNameTheNearest) {
             "[recipe.toml] there is no key schedule.warm_up; did you mean schedule.warmup?");
 }
 
+struct Files {
+  std::string folder = "in";
+  std::vector<std::string> texts = {"a", "b"};
+  std::string metric = "bleu";
+  std::vector<std::string> names = {"x"};
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("folder", folder, "where all is", {.path = true});
+    v("texts", texts, "what is read", {.path = true});
+    v("metric", metric, "what is measured", {.renamed_from = "measure"});
+    v("names", names, "of columns");
+  }
+};
+
+struct HasFiles {
+  Files files;
+  std::string log = "out";
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    v("files", files, "of the data");
+    v("log", log, "where progress goes", {.path = true, .renamed_from = "progress"});
+  }
+};
+
+TEST(Config, ForEachPathVisitsWhatIsMarked) {
+  HasFiles config;
+  config::for_each_path(config, [](std::string& path) { path = "/home/" + path; });
+  EXPECT_EQ(config::write(config).dump(),
+            R"({"files":{"folder":"/home/in","texts":["/home/a","/home/b"],"metric":"bleu",)"
+            R"("names":["x"]},"log":"/home/out"})");
+}
+
+TEST(Config, RenamedKeysNameTheirNewName) {
+  HasFiles config;
+  EXPECT_EQ(error_of([&] {
+              config::read(config, {{"progress", "x"}}, "recipe.toml");
+            }),
+            "[recipe.toml] there is no key progress; it is now called log");
+  EXPECT_EQ(error_of([&] {
+              config::read(config, {{"files", {{"measure", "x"}}}}, "recipe.toml");
+            }),
+            "[recipe.toml] there is no key files.measure; it is now called files.metric");
+}
+
 // Values of strangers appear in errors, but only as much of them as one wants to read.
 TEST(Config, ErrorsStayShort) {
   EXPECT_EQ(error_in({{"small", {1, 2}}}),
