@@ -1,10 +1,9 @@
-// Learning to accompany: a melody goes into the encoder, the decoder says what is played with it
-// (Huang et al. 2018 do so with performances; data/music/accompaniment.h says what the two sides
-// are).
+// Learning to accompany: the encoder reads a melody, the decoder says what is played with it (Huang
+// et al. 2018 do so with performances; data/music/accompaniment.h defines the two sides).
 //
 // The held-out loss is the mean of -log p of an accompaniment's token in nats, over pieces that are
-// cut into windows of data.max_length if they are longer. Of performances END counts, of chorales
-// it does not.
+// cut into windows of data.max_length if they are longer. END counts in performances, and does not
+// in chorales.
 #pragma once
 
 #include "data/music/accompany_epochs.h"

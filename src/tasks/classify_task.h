@@ -1,5 +1,5 @@
-// Learning to tell classes of texts and pairs of texts apart, or to give them a score: tables of
-// labelled texts, a text encoder with a head.
+// Learning to classify texts and pairs of texts, or to score them: tables of labelled texts, a text
+// encoder with a head.
 #pragma once
 
 #include "data/text/table.h"
@@ -76,7 +76,7 @@ class ClassifyTask : public TaskWith<ClassifyConfig> {
   struct LabelledBatch : TaskBatch {
     HostTexts texts;
   };
-  // Texts as the model reads them with what it shall say: a class's number, or a score.
+  // Texts as the model reads them, each with its target: the number of a class, or a score.
   struct Examples {
     std::vector<EncodedText> texts;
     std::vector<double> labels;

@@ -147,9 +147,8 @@ std::unique_ptr<TaskBatch> ImageTask::next() {
   const int64_t first = state_.batch * batch_images();
   const int64_t last = std::min(first + batch_images(), splits_.train.count());
   check(0 <= first && first < last,
-        "[image] shall continue with batch {} of {}; has the data "
-        "changed?",
-        state_.batch, *epoch_batches());
+        "[image] the run continues with batch {} of {}; has the data changed?", state_.batch,
+        *epoch_batches());
   auto batch = std::make_unique<IndexBatch>();
   batch->images.assign(order_.begin() + first, order_.begin() + last);
   batch->tokens = (last - first) * model_->layout().samples();

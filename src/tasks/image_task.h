@@ -1,7 +1,7 @@
 // Learning the distribution of images, sample by sample.
 //
-// The loss is the mean of -log p of a sample in nats; of held-out images it is also given as nats
-// an image and as bits a dimension, which is a sample.
+// The loss is the mean of -log p of a sample in nats. For held-out images it is also given as nats
+// per image and as bits per dimension; a dimension is a sample.
 #pragma once
 
 #include <optional>

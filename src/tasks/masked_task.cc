@@ -165,8 +165,8 @@ std::unique_ptr<TaskBatch> MaskedTask::next() {
 Tensor MaskedTask::word_loss(const MaskedBatch& batch, Tensor* hidden) const {
   const TextBatch tensors = to_tensors(batch.texts);
   *hidden = encoder_->hidden(tensors);  // [B,T,C]
-  // Of a batch without any mask the first token is looked at, and ignored: the sum over nothing is
-  // 0, where the mean is not a number.
+  // A batch without any mask looks at its first token and ignores it: the sum over nothing is 0,
+  // whereas the mean is not a number.
   std::vector<int32_t> places = batch.places;
   std::vector<int32_t> words = batch.words;
   CrossEntropyOptions options{.ignore = kIgnore};

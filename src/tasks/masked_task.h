@@ -1,6 +1,6 @@
-// BERT's first learning: words behind masks, and whether the second text follows the first (Devlin
-// et al. 2018). Of 15 % of the tokens 80 % become [MASK], 10 % another token and 10 % stay; each
-// epoch chooses anew.
+// BERT's pre-training: masked words, and whether the second text follows the first (Devlin et al.
+// 2018). The model predicts 15 % of the tokens: 80 % of those become [MASK], 10 % another token and
+// 10 % stay as they are. Each epoch chooses other tokens.
 #pragma once
 
 #include "data/text/texts.h"

@@ -2,10 +2,10 @@
 // over their symbols.
 //
 // The held-out loss is the mean of -log p of a token in nats, over whole pieces that each begin
-// with START. Of performances every token counts, END included; a token sees at least half a window
-// before it, or all from START on (windows of the training's length, each half further). Of
-// chorales, as the papers do, the pitches of the voices count, END does not, and a token sees all
-// of its piece before it unless the model has a context.
+// with START. In performances every token counts, END included, and a token sees at least half a
+// window before it, or everything from START on (windows are as long as in training and overlap by
+// half). In chorales, as in the papers, the pitches of the voices count and END does not; a token
+// sees all of its piece before it, unless the model has a context.
 #pragma once
 
 #include "data/music/music_epochs.h"

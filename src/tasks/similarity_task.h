@@ -1,6 +1,6 @@
-// Learning when two texts mean the same (Reimers and Gurevych 2019): both go through one encoder,
-// and the cosine of their vectors shall follow a score, or be highest for the pairs that belong
-// together among all of a batch.
+// Learning when two texts mean the same (Reimers and Gurevych 2019): both go through one encoder.
+// The cosine of their vectors learns to follow a score, or to be highest for the pairs that belong
+// together among all pairs of a batch.
 #pragma once
 
 #include "data/text/table.h"

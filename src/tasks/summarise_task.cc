@@ -13,7 +13,7 @@
 namespace heed {
 namespace {
 
-// Of the tokens [B,T+1]: each but the last, and what follows it where that is the summary's.
+// Every token but the last, and the token that follows it where that belongs to the summary.
 struct Shifted {
   Tensor input;   // [B,T]
   Tensor target;  // [B,T]

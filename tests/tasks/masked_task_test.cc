@@ -94,7 +94,7 @@ TEST(MaskedTask, ResumesWithTheSameBits) {
   expect_resumes(recipe, folder);
 }
 
-// Of one or two tokens most often none is hidden: such a batch teaches nothing and harms nothing.
+// With one or two tokens, most often none is masked: such a batch changes nothing.
 TEST(MaskedTask, GoesOnWithBatchesWithoutMasks) {
   const TemporaryFolder folder;
   Json recipe = round_recipe(folder);

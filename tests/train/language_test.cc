@@ -44,7 +44,7 @@ TEST(LanguageTask, LearnsWithEveryKindOfTokenizer) {
       EXPECT_EQ(tokenizer.kind(), kind);
       ASSERT_GE(watcher.validations.size(), 3U);
       EXPECT_LT(watcher.validations.back().score.loss, watcher.validations.front().score.loss);
-      // Of a model that knows nothing it is the logarithm.
+      // The loss of a model that knows nothing is the logarithm.
       EXPECT_LT(watcher.validations.back().score.loss, 0.75 * std::log(tokenizer.size()));
     }
   }

@@ -26,7 +26,7 @@ double smooth_value(const BleuOptions& options) {
   return options.smooth_value.value_or(options.smoothing == BleuSmoothing::kFloor ? 0.1 : 1.0);
 }
 
-// Of two equally near lengths, the shorter.
+// The shorter of two lengths that are equally near.
 int64_t nearest_length(int64_t length, std::span<const Symbols> references) {
   int64_t best = static_cast<int64_t>(references.front().size());
   for (const Symbols& reference : references) {

@@ -79,7 +79,7 @@ class Counter {
   explicit Counter(const ChrfOptions& options)
       : options_(options), characters_(options.char_order), words_(options.word_order) {}
 
-  // Of the reference with the best score for this sentence.
+  // The counts of the reference with the best score for this sentence.
   std::vector<ChrfCounts> count(const std::string& hypothesis,
                                 const std::vector<std::string>& references) {
     const Line line = read(hypothesis);

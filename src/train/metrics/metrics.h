@@ -7,7 +7,7 @@
 namespace heed {
 
 double accuracy(std::span<const int32_t> predicted, std::span<const int32_t> truth);
-// Of two classes that of class 1; of more the mean over the classes (macro).
+// With two classes, the F1 of class 1; with more, the mean over the classes (macro).
 double f1(std::span<const int32_t> predicted, std::span<const int32_t> truth, int32_t classes);
 // Matthews' correlation, for any number of classes (Gorodkin 2004): 1 perfect, 0 chance.
 double matthews(std::span<const int32_t> predicted, std::span<const int32_t> truth,

@@ -36,7 +36,7 @@ class BandedDistance {
   BandedDistance(const Symbols& reference, int length);
 
   int start(const Symbols& hypothesis);
-  // Of a text that has its first `same` words in common with that of start().
+  // The text has its first `same` words in common with that of start().
   int resume(const Symbols& hypothesis, int same);
   Alignment align(const Symbols& hypothesis) const;  // that of start()
 
@@ -118,7 +118,7 @@ int BandedDistance::resume(const Symbols& hypothesis, int same) {
   return above.at(static_cast<int>(reference_.size()));
 }
 
-// Back through the matrix. Of equally cheap ways, keeping or replacing a word is preferred, then
+// Back through the matrix. Among equally cheap ways, keeping or replacing a word is preferred, then
 // deleting one of the hypothesis, then inserting one of the reference.
 Alignment BandedDistance::align(const Symbols& hypothesis) const {
   size_t i = hypothesis.size();
