@@ -14,15 +14,6 @@
 namespace heed {
 namespace {
 
-// Leaf 7.1, EAX bit 5.
-bool cpu_has_bf16() {
-  unsigned a = 0;
-  unsigned b = 0;
-  unsigned c = 0;
-  unsigned d = 0;
-  return __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & (1U << 5)) != 0;
-}
-
 Isa hardware_isa() {
   if (amx::available()) {
     return Isa::amx;
@@ -32,7 +23,7 @@ Isa hardware_isa() {
   // again.
   hwy::GetChosenTarget().DeInit();
   if ((targets & HWY_AVX3) != 0) {
-    return cpu_has_bf16() ? Isa::bf16 : Isa::avx512;
+    return cpu_feature({.subleaf = 1, .in_edx = false, .bit = 5}) ? Isa::bf16 : Isa::avx512;
   }
   return (targets & HWY_AVX2) != 0 ? Isa::avx2 : Isa::sse4;
 }
@@ -76,6 +67,16 @@ const bool kLimited = [] {
 }();
 
 }  // namespace
+
+bool cpu_feature(const CpuFeature& feature) {
+  unsigned a = 0;
+  unsigned b = 0;
+  unsigned c = 0;
+  unsigned d = 0;
+  constexpr unsigned kExtendedFeatures = 7;
+  return __get_cpuid_count(kExtendedFeatures, feature.subleaf, &a, &b, &c, &d) != 0 &&
+         ((feature.in_edx ? d : a) & (1U << feature.bit)) != 0;
+}
 
 const char* name_of(Isa isa) {
   constexpr const char* kNames[] = {"sse4", "avx2", "avx512", "bf16", "amx"};

@@ -19,6 +19,14 @@ void set_max_isa(Isa isa);       // for tests; not while kernels run. Does not r
 std::vector<Isa> usable_isas();  // every one up to max_isa()
 Isa kernel_isa();                // what kernels written with Highway run on: at most avx512
 
+// A bit of CPUID's leaf 7, in EAX or EDX, for instruction sets that Highway does not know.
+struct CpuFeature {
+  unsigned subleaf;
+  bool in_edx;
+  unsigned bit;
+};
+bool cpu_feature(const CpuFeature& feature);
+
 // True when CPUID does not describe the AMX tiles although the CPU has them, as some virtual
 // machines do. oneDNN 2.6 then configures no tiles and dies of an illegal instruction, so it has
 // to be kept from them; our own AMX kernels work.

@@ -10,19 +10,9 @@
 // Everything here is inlined into callers compiled for AVX-512; no state, no allocation.
 #pragma once
 
-// gcc 12 warns about the deliberately undefined vectors inside its own intrinsics.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 #include <cstdint>
 
+#include "kernels/matmul/intrinsics.h"
 #include "tensor/dtype.h"
 
 // The instruction sets are chosen per function: the rest of the binary runs on any x86-64.

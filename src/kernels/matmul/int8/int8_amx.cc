@@ -4,8 +4,6 @@
 //
 // Four tiles, 32 rows by 32 columns, are on their way while the four before them are added up:
 // tiles in a chain would wait for each other, and a stored tile cannot be forwarded to loads.
-#include <cpuid.h>
-
 #include "kernels/cpu.h"
 #include "kernels/matmul/amx/amx.h"
 #include "kernels/matmul/int8/int8-inl.h"
@@ -21,14 +19,6 @@ constexpr int64_t kTile = 16;             // rows
 constexpr int64_t kRows = 2 * kTile;      // worked on together
 constexpr int64_t kGroups = 2;            // of columns
 constexpr int64_t kSums = kTile * kTile;  // in a tile
-
-bool cpu_has_amx_int8() {
-  uint32_t eax = 0;
-  uint32_t ebx = 0;
-  uint32_t ecx = 0;
-  uint32_t edx = 0;
-  return __get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0 && (edx & (1U << 25)) != 0;
-}
 
 // Sums [groups][2][16 rows][16 columns] of one block; `tiles` of the groups lie group_bytes apart.
 template <int64_t groups>
@@ -121,7 +111,7 @@ HEED_AMX_INT8_TARGET void whole_tiles(const Int8Product& args, const Int8Inputs&
 }  // namespace
 
 bool int8_has_amx() {
-  static const bool has = cpu_has_amx_int8();
+  static const bool has = cpu_feature({.subleaf = 0, .in_edx = true, .bit = 25});
   return has && max_isa() == Isa::amx && int8_has_vnni();
 }
 

@@ -1,21 +1,11 @@
 // Internal to the int8 kernels on AVX-512: what the forms with and without tiles share.
 #pragma once
 
-// gcc 12 warns about the deliberately undefined vectors inside its own intrinsics.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#endif
-#include <immintrin.h>
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-
 #include <algorithm>
 #include <cstdint>
 
 #include "kernels/matmul/int8/int8-inl.h"
+#include "kernels/matmul/intrinsics.h"
 
 // Chosen per function: the rest of the binary runs on any x86-64.
 #define HEED_VNNI_TARGET \
