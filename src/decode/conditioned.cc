@@ -30,8 +30,7 @@ Tensor ConditionedModel::source_lengths(int64_t rows) const {
   return Tensor::from_ints(lengths, {rows});
 }
 
-Tensor ConditionedModel::logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
-                                int64_t first) const {
+Tensor ConditionedModel::logits(const Tensor& tokens, int64_t first) const {
   check(first == 0, "[conditioned] the first token stands at {}, expected 0", first);
   const int64_t rows = tokens.dim(0);
   const std::vector<int32_t> lengths(static_cast<size_t>(rows),
@@ -41,7 +40,7 @@ Tensor ConditionedModel::logits(const Tensor& tokens, std::vector<LayerAttention
   batch.source_lengths = source_lengths(rows);
   batch.input = tokens;
   batch.target_lengths = Tensor::from_ints(lengths, {rows});
-  return model_.logits(batch, maps);  // [B,T,V]
+  return model_.logits(batch);  // [B,T,V]
 }
 
 std::unique_ptr<DecodeState> ConditionedModel::start() const { return std::make_unique<State>(); }

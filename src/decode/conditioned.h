@@ -15,8 +15,7 @@ class ConditionedModel : public LanguageModel {
   // The source as the model wants it, END included.
   ConditionedModel(const Seq2SeqModel& model, std::vector<int32_t> source);
 
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
-                int64_t first = 0) const override;
+  Tensor logits(const Tensor& tokens, int64_t first = 0) const override;
   std::unique_ptr<DecodeState> start() const override;
   // Rows of different lengths are an Error.
   Tensor step(const Tensor& tokens, DecodeState& state,

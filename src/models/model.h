@@ -2,7 +2,8 @@
 //
 // Models that generate are asked in two ways: all positions at once (teacher forcing, `logits`), or
 // a few at a time with everything already computed kept in a state (`start`, `step`). Both give the
-// same numbers. Texts come in rows, padded, with their lengths.
+// same numbers. Texts come in rows, padded, with their lengths. What a model attends to meanwhile,
+// an AttentionScope shows (nn/attention_scope.h).
 #pragma once
 
 #include <cstdint>
@@ -29,13 +30,6 @@ struct Batch {
   int64_t target_tokens = 0;  // that count
 };
 
-// Attention weights of one layer, f32 [B,H,queries,keys].
-struct LayerAttention {
-  std::string kind;  // "encoder", "decoder" (self-attention), "cross"
-  int64_t layer = 0;
-  Tensor weights;
-};
-
 // What a model remembers between steps of one batch. Each model has its own.
 class DecodeState {
  public:
@@ -54,9 +48,8 @@ class Seq2SeqModel : public Model {
  public:
   static constexpr const char* kWhat = "a sequence-to-sequence model";
 
-  // Teacher forcing: logits of every target position, [B,T,V]. With `maps` also the attention
-  // weights of all layers, for pictures.
-  virtual Tensor logits(const Batch& batch, std::vector<LayerAttention>* maps = nullptr) const = 0;
+  // Teacher forcing: logits of every target position, [B,T,V].
+  virtual Tensor logits(const Batch& batch) const = 0;
 
   // Begins to decode: source i32 [B,S], lengths i32 [B]. Each source gets `beam` rows, next to each
   // other, so the state has R = B * beam rows, all at position 0.
@@ -79,11 +72,10 @@ class LanguageModel : public Model {
  public:
   static constexpr const char* kWhat = "a language model";
 
-  // tokens i32 [B,T] -> logits of what follows each, [B,T,V]. With `maps` also the attention
-  // weights of all layers; then a model with a limited memory looks no further than when it
-  // decodes. The first token stands at position `first`: those before it are not shown.
-  virtual Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
-                        int64_t first = 0) const = 0;
+  // tokens i32 [B,T] -> logits of what follows each, [B,T,V]. The first token stands at position
+  // `first`: those before it are not shown. Inside an AttentionScope a model with a limited memory
+  // looks no further than when it decodes.
+  virtual Tensor logits(const Tensor& tokens, int64_t first = 0) const = 0;
 
   virtual std::unique_ptr<DecodeState> start() const = 0;
   // Shows every row more tokens, i32 [R,T], and gives the logits of what follows, [R,V]. Rows of a
@@ -113,8 +105,7 @@ class TextEncoder : public Model {
  public:
   static constexpr const char* kWhat = "a text encoder";
 
-  virtual Tensor hidden(const TextBatch& batch,
-                        std::vector<LayerAttention>* maps = nullptr) const = 0;  // [B,T,C]
+  virtual Tensor hidden(const TextBatch& batch) const = 0;  // [B,T,C]
   // What a class is told from, [B,C]: for BERT the first token's vector through its pooler.
   virtual Tensor summary(const Tensor& hidden, const TextBatch& batch) const = 0;
   // Scores of the classes of each text, [B,K], if the model has a head for them.
@@ -172,8 +163,7 @@ class ImageModel : public Model {
   virtual std::span<const int32_t> order() const = 0;
 
   // What is said of each sample given those before it: [B,T,O], step by step.
-  virtual Tensor outputs(const ImageBatch& batch,
-                         std::vector<LayerAttention>* maps = nullptr) const = 0;
+  virtual Tensor outputs(const ImageBatch& batch) const = 0;
   // -log p of the levels i32 [..., T] that came, in nats, from outputs of the same steps.
   virtual Tensor loss(const Tensor& outputs, const Tensor& levels, Reduction reduction) const = 0;
   // The probability of each level, from the outputs of one step.

@@ -1,10 +1,13 @@
-// Multi-head attention (Vaswani et al. 2017) with its projections.
+// Multi-head attention (Vaswani et al. 2017) with its projections: of a sequence to itself, and to
+// a memory.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "nn/kv_cache.h"
 #include "nn/layers.h"
+#include "nn/mixer.h"
 #include "ops/attention/attention.h"
 
 namespace heed {
@@ -12,6 +15,8 @@ namespace heed {
 struct SelfAttentionConfig {
   int64_t width = 512;
   int64_t heads = 8;
+  int64_t window = 0;    // a position sees so many, itself included; 0: all
+  float dropout = 0.0F;  // of the weights
   // Relative positions (Shaw et al. 2018): distances up to this far are told apart; 0: none.
   int64_t relative_distance = 0;
   bool relative_future = false;    // also to the right: for attention that is not causal
@@ -19,20 +24,22 @@ struct SelfAttentionConfig {
   // The same for differences of the positions' labels, such as pitches: told apart up to this far
   // either way; 0: there are no labels.
   int64_t label_distance = 0;
-  float deviation = 0.0F;  // of the first values; see LayerConfig
+  float deviation = 0.0F;  // of the initial values; see LayerConfig
   float branch_deviation = 0.0F;
 };
 
-class SelfAttention {
+class SelfAttention : public Mixer {
  public:
+  using Config = SelfAttentionConfig;
   SelfAttention(const Scope& s, const SelfAttentionConfig& config);
 
-  // x [B,T,C] -> [B,T,C]. With a cache x continues it. The weights, if asked for by the options,
-  // come out in *weights.
-  Tensor operator()(const Tensor& x, const AttentionOptions& options, KvCache* cache = nullptr,
-                    Tensor* weights = nullptr) const;
+  // Takes one cache; then the weights are [B,H,T,keys in the cache].
+  Mixed operator()(const Tensor& x, const MixerContext& context) const override;
+  std::unique_ptr<MixerCache> make_cache(const CacheConfig& config) const override;
 
  private:
+  AttentionOptions options(const MixerContext& context) const;
+
   SelfAttentionConfig config_;
   Linear qkv_;
   Linear out_;
@@ -40,53 +47,44 @@ class SelfAttention {
   std::optional<Linear> labels_;  // [R,D], shared by the heads
 };
 
-// Memory-compressed attention (Liu et al. 2018): a causal convolution over keys and values makes
-// each the sum of a few, and queries look at every stride-th of them only, those that were complete
-// when the query came. The first queries see nothing and get zeros.
-struct CompressedAttentionConfig {
+struct CrossAttentionConfig {
   int64_t width = 512;
   int64_t heads = 8;
-  int64_t stride = 3;      // also the width of the convolution
-  float deviation = 0.0F;  // of the first values; see LayerConfig
-  float branch_deviation = 0.0F;
-};
-
-class CompressedAttention {
- public:
-  CompressedAttention(const Scope& s, const CompressedAttentionConfig& config);
-
-  // As SelfAttention's, but for the weights: they are [B,H,T,T], where the weight of a key is
-  // spread over the positions that it sums up.
-  Tensor operator()(const Tensor& x, const AttentionOptions& options, KvCache* cache = nullptr,
-                    Tensor* weights = nullptr) const;
-
- private:
-  // kv [B,K-1+T,2C] or, without a past, [B,T,2C] -> [B,T,2C]
-  Tensor compress(const Tensor& kv, bool with_past) const;
-  Tensor continued(const Tensor& kv, KvCache& cache) const;
-
-  CompressedAttentionConfig config_;
-  Linear q_;
-  Linear kv_;
-  Parameter convolution_;  // [2C,K,D]: each head of keys and of values by itself
-  Linear out_;
+  float dropout = 0.0F;  // of the weights
 };
 
 class CrossAttention {
  public:
-  CrossAttention(const Scope& s, int64_t width, int64_t heads);
+  CrossAttention(const Scope& s, const CrossAttentionConfig& config);
 
+  // What queries look at.
+  struct Memory {
+    Tensor kv;            // [B,Tk,2,H,D], as project() gives it
+    Tensor lengths = {};  // i32 [B] or undefined
+  };
   // The memory's keys and values: [B,Tk,C] -> [B,Tk,2,H,D]. Constant while decoding.
   Tensor project(const Tensor& memory) const;
-  // x [B,Tq,C] attends to what project() gave.
-  Tensor operator()(const Tensor& x, const Tensor& kv, const AttentionOptions& options,
-                    Tensor* weights = nullptr) const;
+  // x [B,Tq,C] -> y [B,Tq,C]; the weights, if they are wanted, are [B,H,Tq,Tk].
+  Mixed operator()(const Tensor& x, const Memory& memory, bool weights = false) const;
 
  private:
-  int64_t heads_;
+  CrossAttentionConfig config_;
   Linear q_;
   Linear kv_;
   Linear out_;
 };
+
+// What attention layers share ---------------------------------------------------------------------
+
+// Columns of a head, or an Error.
+int64_t head_dim(int64_t width, int64_t heads);
+// The one cache of the context, or null; more are an Error.
+MixerCache* only_cache(const MixerContext& context);
+// The keys that queries see after `steps` more positions have come into the cache, with the options
+// set to match.
+struct CachedKeys {
+  Tensor k, v;  // [R,keys,H,D]
+};
+CachedKeys look_back(const KvCache& cache, int64_t steps, AttentionOptions& options);
 
 }  // namespace heed

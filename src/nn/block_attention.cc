@@ -57,39 +57,59 @@ BlockPlan plan_line(int64_t length, int64_t block, int64_t memory) {
   return {block, std::move(memories)};
 }
 
+void BlockCache::select(std::span<const int64_t> kept) {
+  rows = std::ssize(kept);
+  if (past.defined()) {
+    const std::vector<int32_t> at(kept.begin(), kept.end());
+    past = index_select(past, 0, Tensor::from_ints(at, {rows}));
+  }
+  block.select(kept);
+}
+
+void BlockCache::join(const MixerCache& more) {
+  const auto& other = cache_as<BlockCache>(more);
+  if (rows == 0 || other.rows == 0) {
+    *this = rows == 0 ? other : *this;
+    return;
+  }
+  check(position == other.position,
+        "[block attention] rows at position {} cannot be joined by rows at {}", position,
+        other.position);
+  rows += other.rows;
+  past = past.defined() ? concat({past, other.past}, 0) : past;
+  block.join(other.block);
+}
+
 BlockAttention::BlockAttention(const Scope& s, BlockAttentionConfig config)
     : config_(std::move(config)),
       qkv_(s / "qkv", config_.width, 3 * config_.width, true,
            Init::xavier(config_.width, config_.width)),
       out_(s / "out", config_.width, config_.width) {
-  check(config_.heads > 0 && config_.width % config_.heads == 0,
-        "[attention] width is {}, expected a multiple of {} heads", config_.width, config_.heads);
+  head_dim(config_.width, config_.heads);
 }
 
-Tensor BlockAttention::operator()(const Tensor& x, const AttentionOptions& options,
-                                  std::span<BlockCache* const> caches, Tensor* weights) const {
-  const int64_t expected = caches.empty() ? config_.plan->length() : 1;
+std::unique_ptr<MixerCache> BlockAttention::make_cache(const CacheConfig& config) const {
+  check(config.most == 0, "[block attention] the plan says what is kept, expected no limit of {}",
+        config.most);
+  return std::make_unique<BlockCache>(config.rows);
+}
+
+Mixed BlockAttention::operator()(const Tensor& x, const MixerContext& context) const {
+  const int64_t expected = context.caches.empty() ? config_.plan->length() : 1;
   check(x.rank() == 3 && x.dim(1) == expected, "[block attention] x is {}, expected [B,{},{}]", x,
         expected, config_.width);
-  check(caches.empty() || !options.weights,
-        "[block attention] weights are of whole sequences: there are none step by step");
+  check(context.window == 0 && !context.mask.defined() && !context.lengths.defined(),
+        "[block attention] the plan says what is seen, expected no window, mask or lengths");
+  const AttentionOptions options{
+      .causal = true, .dropout = config_.dropout, .weights = context.weights};
   const Tensor qkv = qkv_(x);  // [B,T,3C]
-  if (caches.empty()) {
-    const AttentionResult result = whole(qkv, options);
-    if (weights != nullptr && result.weights.defined()) {
-      *weights = spread(result.weights, x.dim(0));
-    }
-    return out_(result.y.reshape(x.shape()));  // [B,T,C]
+  if (!context.caches.empty()) {
+    const Mixed mixed = next_of_each(qkv, options, context.caches);
+    return {out_(mixed.y), mixed.weights};  // [R,1,C]
   }
-  std::vector<Tensor> parts;
-  int64_t row = 0;
-  for (BlockCache* cache : caches) {
-    check(row + cache->rows <= x.dim(0), "[block attention] x is {}, the caches have more rows", x);
-    parts.push_back(next(qkv.rows(row, row + cache->rows), options, *cache));  // [r,1,C]
-    row += cache->rows;
-  }
-  check(row == x.dim(0), "[block attention] x is {}, the caches have {} rows", x, row);
-  return out_(parts.size() == 1 ? parts[0] : concat(parts, 0));  // [R,1,C]
+  const AttentionResult result = whole(qkv, options);
+  return {out_(result.y.reshape(x.shape())),  // [B,T,C]
+          result.weights.defined() ? spread(result.weights, x.dim(0)) : Tensor()};
 }
 
 // Every block of every sequence is a sequence of its own, behind its memory.
@@ -113,15 +133,34 @@ AttentionResult BlockAttention::whole(const Tensor& qkv, AttentionOptions option
   const int64_t sequences = batch * plan.blocks();
   const Tensor q = pick(queries).reshape({sequences, plan.block(), heads, dim});
   const Tensor kv = pick(pairs).reshape({sequences, plan.keys(), 2, heads, dim});
-  options.causal = true;
   options.position = plan.keys() - plan.block();
   options.positions = plan.first_queries(batch);
   options.lengths = plan.lengths(batch);
   return attention_kv(q, kv, options);  // y: [B*N,block,H,D]
 }
 
+// The rows of each cache after those of the one before.
+Mixed BlockAttention::next_of_each(const Tensor& qkv, const AttentionOptions& options,
+                                   const std::vector<MixerCache*>& caches) const {
+  std::vector<Tensor> parts;    // [r,1,C]
+  std::vector<Tensor> weights;  // [r,H,1,T]
+  int64_t row = 0;
+  for (MixerCache* given : caches) {
+    auto& cache = cache_as<BlockCache>(*given);
+    check(row + cache.rows <= qkv.dim(0), "[block attention] {} rows, the caches have more",
+          qkv.dim(0));
+    Mixed mixed = next(qkv.rows(row, row + cache.rows), options, cache);
+    parts.push_back(std::move(mixed.y));
+    weights.push_back(std::move(mixed.weights));
+    row += cache.rows;
+  }
+  check(row == qkv.dim(0), "[block attention] {} rows, the caches have {}", qkv.dim(0), row);
+  return {parts.size() == 1 ? parts[0] : concat(parts, 0),
+          options.weights ? concat(weights, 0) : Tensor()};
+}
+
 // At the beginning of a block its memory is looked up; then the block grows position by position.
-Tensor BlockAttention::next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const {
+Mixed BlockAttention::next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const {
   const BlockPlan& plan = *config_.plan;
   const int64_t rows = qkv.dim(0);
   const Shape each{rows, 1, config_.heads, config_.width / config_.heads};
@@ -153,11 +192,28 @@ Tensor BlockAttention::next(const Tensor& qkv, AttentionOptions options, BlockCa
     std::memcpy(static_cast<std::byte*>(cache.past.rows(row, row + 1).raw()) + slot * bytes,
                 static_cast<const std::byte*>(qkv.rows(row, row + 1).raw()) + bytes / 2, bytes);
   }
+  const CachedKeys keys = look_back(cache.block, 1, options);
+  const AttentionResult result =
+      attention(parts[0].reshape(each), keys.k, keys.v, options);  // y: [R,1,H,D]
+  Mixed mixed{result.y.reshape({rows, 1, config_.width}), Tensor()};
+  if (options.weights) {
+    mixed.weights = spread_step(result.weights, cache.position);
+  }
   ++cache.position;
-  options.causal = true;
-  options.position = cache.block.length - 1;
-  return attention(parts[0].reshape(each), cache.block.k, cache.block.v, options)
-      .y.reshape({rows, 1, config_.width});
+  return mixed;
+}
+
+// The weights of one query, [R,H,1,keys] -> [R,H,1,T].
+Tensor BlockAttention::spread_step(const Tensor& weights, int64_t position) const {
+  const BlockPlan& plan = *config_.plan;
+  const int64_t keys = weights.dim(3);
+  const int64_t n = position / plan.block();
+  Tensor all = Tensor::zeros({weights.dim(0), weights.dim(1), 1, plan.length()});
+  for (int64_t i = 0; i < weights.size(); ++i) {
+    const auto key = plan.key_positions()[static_cast<size_t>(n * plan.keys() + i % keys)];
+    all.data<float>()[i / keys * plan.length() + key] = weights.data<float>()[i];
+  }
+  return all;
 }
 
 // [B*N,H,block,keys] -> [B,H,T,T], zero where nobody looked.

@@ -46,32 +46,45 @@ class BlockPlan {
 BlockPlan plan_line(int64_t length, int64_t block, int64_t memory);
 
 // What decoding keeps of one layer for sequences that stand at the same position.
-struct BlockCache {
-  int64_t rows = 1;
+struct BlockCache : MixerCache {
+  explicit BlockCache(int64_t count = 0) : rows(count) {}
+
+  int64_t rows = 0;
   Tensor past = {};      // [R, ring, 2C]: keys and values; position p at p modulo ring
   KvCache block = {};    // the memory of the current block and what is decoded of it
   int64_t position = 0;  // that comes next, in every row
+
+  void select(std::span<const int64_t> kept) override;
+  // Rows that stand elsewhere are an Error.
+  void join(const MixerCache& more) override;
+  size_t bytes() const override { return (past.defined() ? past.bytes() : 0) + block.bytes(); }
 };
 
 struct BlockAttentionConfig {
   int64_t width = 512;
   int64_t heads = 8;
+  float dropout = 0.0F;  // of the weights
   std::shared_ptr<const BlockPlan> plan;
 };
 
-class BlockAttention {
+class BlockAttention : public Mixer {
  public:
+  using Config = BlockAttentionConfig;
   BlockAttention(const Scope& s, BlockAttentionConfig config);
 
-  // x [B,T,C] -> [B,T,C], T as the plan's. With caches x is what comes next, [R,1,C]: the rows of
-  // each, one after the other. Weights, if asked for by the options, come out as [B,H,T,T].
-  Tensor operator()(const Tensor& x, const AttentionOptions& options,
-                    std::span<BlockCache* const> caches = {}, Tensor* weights = nullptr) const;
+  // Always causal. x is [B,T,C], T as the plan's; with caches x is what comes next, [R,1,C], and
+  // the caches may stand at different positions. The weights are [B,H,T,T], step by step [R,H,1,T],
+  // zero where nobody looked.
+  Mixed operator()(const Tensor& x, const MixerContext& context) const override;
+  std::unique_ptr<MixerCache> make_cache(const CacheConfig& config) const override;
 
  private:
   AttentionResult whole(const Tensor& qkv, AttentionOptions options) const;
-  Tensor next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const;
+  Mixed next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const;
+  Mixed next_of_each(const Tensor& qkv, const AttentionOptions& options,
+                     const std::vector<MixerCache*>& caches) const;
   Tensor spread(const Tensor& weights, int64_t batch) const;
+  Tensor spread_step(const Tensor& weights, int64_t position) const;
 
   BlockAttentionConfig config_;
   Linear qkv_;

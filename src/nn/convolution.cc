@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "ops/attention/attention.h"
 #include "ops/conv.h"
@@ -44,12 +45,13 @@ Tensor GatedConvolution::causal(const Tensor& x, Tensor* past) const {
   return gated_linear_unit(conv1d(window, weight_, bias_));  // [B,T,C]
 }
 
-StepAttention::StepAttention(const Scope& s, int64_t width, int64_t embedding)
-    : query_(s / "query", width, embedding, true, variance_init(width, 0.0F)),
+StepAttention::StepAttention(const Scope& s, int64_t width, int64_t embedding, AttentionLabel label)
+    : label_(std::move(label)),
+      query_(s / "query", width, embedding, true, variance_init(width, 0.0F)),
       out_(s / "out", embedding, width, true, variance_init(embedding, 0.0F)) {}
 
 Tensor StepAttention::operator()(const Tensor& x, const Tensor& said,
-                                 const ConvolutionMemory& memory, Tensor* weights) const {
+                                 const ConvolutionMemory& memory) const {
   const int64_t sources = memory.keys.dim(0);
   const int64_t width = memory.keys.dim(2);
   // [...,E] -> [B,T,1,E]
@@ -58,11 +60,9 @@ Tensor StepAttention::operator()(const Tensor& x, const Tensor& said,
   };
   const AttentionResult result =
       attention(one_head(blend(query_(x), said)), one_head(memory.keys), one_head(memory.values),
-                {.lengths = memory.lengths, .scale = 1.0F, .weights = weights != nullptr});
-  if (weights != nullptr) {
-    *weights = result.weights;  // [B,1,R/B*T,S]
-  }
-  return out_(result.y.reshape(said.shape()));  // [R,T,C]
+                {.lengths = memory.lengths, .scale = 1.0F, .weights = AttentionScope::open()});
+  AttentionScope::report(label_, result.weights);  // [B,1,R/B*T,S]
+  return out_(result.y.reshape(said.shape()));     // [R,T,C]
 }
 
 }  // namespace heed

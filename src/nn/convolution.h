@@ -2,6 +2,7 @@
 // and attention in every layer of the decoder.
 #pragma once
 
+#include "nn/attention_scope.h"
 #include "nn/layers.h"
 
 namespace heed {
@@ -49,14 +50,14 @@ struct ConvolutionMemory {
 // the query.
 class StepAttention {
  public:
-  StepAttention(const Scope& s, int64_t width, int64_t embedding);
+  StepAttention(const Scope& s, int64_t width, int64_t embedding, AttentionLabel label);
 
   // x [R,T,C], said [R,T,E], R a multiple of the memory's B: rows about one source stand side by
-  // side. -> [R,T,C]; weights, if wanted, f32 [B,1,R/B*T,S].
-  Tensor operator()(const Tensor& x, const Tensor& said, const ConvolutionMemory& memory,
-                    Tensor* weights = nullptr) const;
+  // side. -> [R,T,C]; an AttentionScope gets weights f32 [B,1,R/B*T,S].
+  Tensor operator()(const Tensor& x, const Tensor& said, const ConvolutionMemory& memory) const;
 
  private:
+  AttentionLabel label_;
   Linear query_;
   Linear out_;
 };

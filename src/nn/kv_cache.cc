@@ -7,8 +7,6 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "base/parallel.h"
-#include "ops/shape/gather.h"
-#include "ops/shape/shape.h"
 
 namespace heed {
 namespace {
@@ -31,6 +29,22 @@ Tensor resized(const Tensor& part, int64_t rows, int64_t capacity) {
 }
 
 }  // namespace
+
+void KvCache::expect(const Tensor& next_lengths) {
+  coming.clear();
+  if (next_lengths.defined()) {
+    const std::span<const int32_t> each = next_lengths.span<int32_t>();
+    coming.assign(each.begin(), each.end());
+  }
+}
+
+size_t KvCache::bytes() const {
+  size_t total = 0;
+  for (const Tensor* part : {&k, &v, &labels}) {
+    total += part->defined() ? part->bytes() : 0;
+  }
+  return total;
+}
 
 void KvCache::append(const Tensor& qkv, const Tensor& new_labels) {
   check(qkv.rank() == 5 && qkv.dim(2) == 3, "[cache] qkv is {}, expected [B,T,3,H,D]", qkv);
@@ -188,10 +202,6 @@ void KvCache::select(std::span<const int64_t> rows) {
       }
     });
   }
-  if (last.defined()) {
-    const std::vector<int32_t> kept(rows.begin(), rows.end());
-    last = index_select(last, 0, Tensor::from_ints(kept, {count}));
-  }
   if (!lengths.empty()) {
     const std::vector<int64_t> old = std::exchange(lengths, {});
     length = 0;
@@ -231,7 +241,6 @@ void KvCache::join(const KvCache& more) {
                   static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(*part.used));
     }
   }
-  last = last.defined() ? concat({last, more.last}, 0) : last;
   length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
   const bool equal =
       std::all_of(all.begin(), all.end(), [&](int64_t own) { return own == length; });

@@ -7,12 +7,13 @@
 #include <span>
 #include <vector>
 
+#include "nn/mixer.h"
 #include "tensor/tensor.h"
 
 namespace heed {
 
 // Of the positions decoded so far.
-struct KvCache {
+struct KvCache : MixerCache {
   Tensor k, v;         // [R, capacity, H, D]
   Tensor labels;       // i32 [R, capacity], if the positions have any
   int64_t length = 0;  // positions filled, in the longest row
@@ -24,18 +25,19 @@ struct KvCache {
   // Rows may forget all but their last so many positions, for attention that looks no further;
   // 0: they keep all.
   int64_t most = 0;
-  // What a layer needs of each row's last positions besides: [R, any].
-  Tensor last;
 
+  // Sets `coming`: lengths i32 [R], or undefined.
+  void expect(const Tensor& next_lengths);
   // Takes the keys and values out of qkv [R,T,3,H,D]; the capacity doubles when it is used up.
   void append(const Tensor& qkv, const Tensor& new_labels = {});
   void append(const Tensor& keys, const Tensor& values,
               const Tensor& new_labels);  // [R,T,H,D] each
   // Row r becomes what rows[r] was; there may be fewer rows than before, or more. Where each row
   // stays or comes from behind those that are left, only rows that move are copied.
-  void select(std::span<const int64_t> rows);
-  // The other's rows come behind these.
+  void select(std::span<const int64_t> rows) override;
   void join(const KvCache& more);
+  void join(const MixerCache& more) override { join(cache_as<KvCache>(more)); }
+  size_t bytes() const override;
 
  private:
   // A position's keys and values, `step` bytes apart from the next position's.

@@ -72,16 +72,22 @@ RecurrentState RecurrentBridge::operator()(const RecurrentState& last) const {
 }
 
 Alignment::Alignment(const Scope& s, const AlignmentConfig& config)
-    : query_(s / "query", config.query, config.width, false),
+    : label_(config.label),
+      query_(s / "query", config.query, config.width, false),
       keys_(s / "keys", config.memory, config.width),
       v_(s.param("v", {config.width}, uniform_in(config.width))) {}
 
 AdditiveAttention Alignment::operator()(const Tensor& queries, const Memory& memory) const {
-  return additive_attention({.query = query_(queries),  // [B,T,A]
-                             .keys = memory.keys,
-                             .v = v_,
-                             .values = memory.values,
-                             .lengths = memory.lengths});
+  AdditiveAttention result = additive_attention({.query = query_(queries),  // [B,T,A]
+                                                 .keys = memory.keys,
+                                                 .v = v_,
+                                                 .values = memory.values,
+                                                 .lengths = memory.lengths});
+  if (AttentionScope::open()) {
+    const Shape& shape = result.weights.shape();
+    AttentionScope::report(label_, result.weights.reshape({shape[0], 1, shape[1], shape[2]}));
+  }
+  return result;
 }
 
 }  // namespace heed

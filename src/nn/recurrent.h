@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "nn/attention_scope.h"
 #include "nn/layers.h"
 #include "ops/attention/additive_attention.h"
 #include "ops/recurrent.h"
@@ -76,6 +77,7 @@ struct AlignmentConfig {
   int64_t query = 512;   // columns of the decoder's states
   int64_t memory = 512;  // columns of the encoder's outputs
   int64_t width = 512;   // both are projected to
+  AttentionLabel label = {.kind = "cross"};
 };
 
 // Additive attention with its projections: score = v . tanh(W query + U memory + b).
@@ -85,7 +87,8 @@ class Alignment {
 
   // The memory's keys, constant while decoding: [B,S,E] -> [B,S,A].
   Tensor project(const Tensor& memory) const { return keys_(memory); }
-  // queries [B,T,H], keys [B,S,A] and memory [B,S,E] -> context [B,T,E], weights [B,T,S]
+  // queries [B,T,H], keys [B,S,A] and memory [B,S,E] -> context [B,T,E], weights [B,T,S], which an
+  // AttentionScope gets as [B,1,T,S]
   struct Memory {
     Tensor values;   // [B,S,E]
     Tensor keys;     // [B,S,A]
@@ -94,6 +97,7 @@ class Alignment {
   AdditiveAttention operator()(const Tensor& queries, const Memory& memory) const;
 
  private:
+  AttentionLabel label_;
   Linear query_;
   Linear keys_;
   Parameter v_;  // [A]

@@ -1,6 +1,6 @@
 #include "nn/transformer.h"
 
-#include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -17,52 +17,22 @@ Activation activation_of(std::string_view name) {
 
 namespace {
 
-// Of two distances; below 0: any.
-int64_t narrower(int64_t a, int64_t b) { return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b); }
-
-std::optional<SelfAttention> make_self_attention(const Scope& s, const LayerConfig& config) {
-  if (config.compression > 1 || config.plan != nullptr) {
-    return std::nullopt;
-  }
-  return SelfAttention(s, {.width = config.width,
-                           .heads = config.heads,
-                           .relative_distance = config.relative_distance,
-                           .relative_future = config.relative_future,
-                           .relative_per_head = config.relative_per_head,
-                           .label_distance = config.label_distance,
-                           .deviation = config.deviation,
-                           .branch_deviation = config.branch_deviation});
-}
-
-std::optional<CompressedAttention> make_compressed_attention(const Scope& s,
-                                                             const LayerConfig& config) {
-  if (config.compression <= 1) {
-    return std::nullopt;
-  }
-  return CompressedAttention(s, {.width = config.width,
-                                 .heads = config.heads,
-                                 .stride = config.compression,
-                                 .deviation = config.deviation,
-                                 .branch_deviation = config.branch_deviation});
-}
-
-std::optional<BlockAttention> make_block_attention(const Scope& s, const LayerConfig& config) {
-  if (config.plan == nullptr) {
-    return std::nullopt;
-  }
-  return BlockAttention(s, {.width = config.width, .heads = config.heads, .plan = config.plan});
+std::unique_ptr<Mixer> make_mixer(const Scope& s, const LayerConfig& config) {
+  check(config.mixer != nullptr, "[transformer layer] there is no mixer");
+  return config.mixer(s);
 }
 
 }  // namespace
 
-// Parameters lie in the order in which layers ask for them, which checkpoints rely on: so the
-// attention is made in its place between the norms, whichever it is.
-TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
-    : config_(config),
+// Parameters lie in the order in which layers ask for them, which checkpoints rely on: so the mixer
+// is made in its place between the norms. Its name is that of the first one there was.
+TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config, AttentionLabel label)
+    : label_(std::move(label)),
+      dropout_(config.dropout),
+      pre_norm_(config.pre_norm),
+      residual_(config.residual),
       norm1_(s / "norm1", config.width, config.epsilon),
-      self_attention_(make_self_attention(s / "self_attention", config)),
-      compressed_attention_(make_compressed_attention(s / "self_attention", config)),
-      block_attention_(make_block_attention(s / "self_attention", config)),
+      mixer_(make_mixer(s / "self_attention", config)),
       norm3_(s / "norm3", config.width, config.epsilon),
       feed_forward_(s / "feed_forward", {.width = config.width,
                                          .hidden = config.hidden,
@@ -72,48 +42,38 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config)
                                          .branch_deviation = config.branch_deviation}) {
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
-    cross_attention_.emplace(s / "cross_attention", config.width, config.heads);
+    cross_attention_.emplace(s / "cross_attention", *config.cross);
   }
 }
 
-Residual TransformerLayer::operator()(Residual stream, LayerContext context) const {
-  check(config_.cross == context.memory.defined(), "[transformer layer] memory is {}, expected {}",
-        context.memory.defined() ? "given" : "missing",
-        config_.cross ? "one to attend to" : "none");
-  context.self.dropout = config_.attention_dropout;
-  context.cross.dropout = config_.attention_dropout;
-  context.self.window_left = narrower(context.self.window_left, config_.window - 1);
-  return config_.pre_norm ? pre_norm(std::move(stream), context)
-                          : post_norm(std::move(stream), context);
+Residual TransformerLayer::operator()(Residual stream, const LayerContext& context) const {
+  check(cross_attention_.has_value() == context.memory.kv.defined(),
+        "[transformer layer] memory is {}, expected {}",
+        context.memory.kv.defined() ? "given" : "missing",
+        cross_attention_ ? "one to attend to" : "none");
+  return pre_norm_ ? pre_norm(std::move(stream), context) : post_norm(std::move(stream), context);
 }
 
-Tensor TransformerLayer::self_attention(const Tensor& x, const LayerContext& context) const {
-  if (block_attention_) {
-    return (*block_attention_)(x, context.self, context.block_caches, context.self_weights);
-  }
-  return compressed_attention_
-             ? (*compressed_attention_)(x, context.self, context.cache, context.self_weights)
-             : (*self_attention_)(x, context.self, context.cache, context.self_weights);  // [B,T,C]
+Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const {
+  return mixer_->mix(x, context.self, label_);  // [B,T,C]
 }
 
 // Hypotheses about one source are queries of one attention: the memory is not repeated for them.
 Tensor TransformerLayer::cross_attention(const Tensor& x, const LayerContext& context) const {
-  if (context.beam == 1) {
-    return (*cross_attention_)(x, context.memory, context.cross, context.cross_weights);
-  }
-  const Tensor rows = x.reshape({x.dim(0) / context.beam, context.beam, x.dim(2)});  // [B,K,C]
-  return (*cross_attention_)(rows, context.memory, context.cross, context.cross_weights)
-      .reshape(x.shape());  // [R,1,C]
+  const Tensor rows = x.reshape({x.dim(0) / context.beam, context.beam * x.dim(1), x.dim(2)});
+  const Mixed mixed = (*cross_attention_)(rows, context.memory, AttentionScope::open());  // [B,K,C]
+  AttentionScope::report({.kind = "cross", .layer = label_.layer}, mixed.weights);
+  return mixed.y.reshape(x.shape());  // [R,T,C]
 }
 
 Tensor TransformerLayer::normed(const LayerNorm& norm, Residual& stream) const {
-  return norm(stream, config_.dropout, config_.residual);
+  return norm(stream, dropout_, residual_);
 }
 
 // x + f(norm(x))
 Residual TransformerLayer::pre_norm(Residual stream, const LayerContext& context) const {
-  stream.branch = self_attention(normed(norm1_, stream), context);  // [B,T,C]
-  if (config_.cross) {
+  stream.branch = mix(normed(norm1_, stream), context);  // [B,T,C]
+  if (cross_attention_) {
     stream.branch = cross_attention(normed(*norm2_, stream), context);  // [B,T,C]
   }
   stream.branch = feed_forward_(normed(norm3_, stream));  // [B,T,C]
@@ -127,8 +87,8 @@ Residual TransformerLayer::post_norm(Residual stream, const LayerContext& contex
     stream.branch = std::move(branch);
     stream = {normed(norm, stream), Tensor()};  // [B,T,C]
   };
-  add_and_norm(norm1_, self_attention(stream.x, context));
-  if (config_.cross) {
+  add_and_norm(norm1_, mix(stream.x, context));
+  if (cross_attention_) {
     add_and_norm(*norm2_, cross_attention(stream.x, context));
   }
   add_and_norm(norm3_, feed_forward_(stream.x));

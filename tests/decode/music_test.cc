@@ -10,6 +10,7 @@
 
 #include "decode/music/note_attention.h"
 #include "music/performance.h"
+#include "nn/attention_scope.h"
 #include "support/error_of.h"
 #include "support/tiny_music.h"
 
@@ -269,9 +270,10 @@ TEST(NoteAttention, RowsSumToOneAndFollowTheMaps) {
   const size_t columns = attention.keys.size() + 1;
   EXPECT_EQ(rows, piece.notes.size() - motif().size());
   EXPECT_EQ(attention.keys.size(), piece.notes.size());
-  std::vector<LayerAttention> maps;
-  folder.model->model->logits(Tensor::from_ints(piece.tokens, {1, std::ssize(piece.tokens)}),
-                              &maps);
+  AttentionScope scope;
+  folder.model->model->logits(Tensor::from_ints(piece.tokens, {1, std::ssize(piece.tokens)}));
+  const std::vector<LayerAttention> maps = scope.take();
+  ASSERT_EQ(maps.size(), 2U);
   const NoteTokens tokens = note_tokens(piece, MusicForm::performance);
   const auto length = piece.tokens.size();
   for (size_t layer = 0; layer < maps.size(); ++layer) {

@@ -29,9 +29,7 @@ class ScriptedModel : public Seq2SeqModel {
   ScriptedModel(Script script, int64_t vocabulary)
       : script_(std::move(script)), vocabulary_(vocabulary) {}
 
-  Tensor logits(const Batch& /*batch*/, std::vector<LayerAttention>* /*maps*/) const override {
-    return {};
-  }
+  Tensor logits(const Batch& /*batch*/) const override { return {}; }
 
   std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths,
                                      int64_t beam) const override {

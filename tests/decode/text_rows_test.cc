@@ -214,9 +214,8 @@ class Spoilt : public LanguageModel {
  public:
   Spoilt(const LanguageModel& model, int32_t bad) : model_(model), bad_(bad) {}
 
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
-                int64_t first) const override {
-    return model_.logits(tokens, maps, first);
+  Tensor logits(const Tensor& tokens, int64_t first) const override {
+    return model_.logits(tokens, first);
   }
   std::unique_ptr<DecodeState> start() const override { return model_.start(); }
   Tensor step(const Tensor& tokens, DecodeState& state,

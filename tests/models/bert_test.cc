@@ -115,10 +115,14 @@ TEST(Bert, TypesAndPlacesMatter) {
 
 TEST(Bert, AttentionIsSound) {
   const Built bert;
-  std::vector<LayerAttention> maps;
   const TextBatch batch = batch_of(kTexts, 9);
-  const Tensor hidden = bert.model.hidden(batch, &maps);
-  EXPECT_EQ(hidden.to_vector(), bert.model.hidden(batch).to_vector());
+  std::vector<LayerAttention> maps;
+  {
+    AttentionScope scope;
+    const Tensor hidden = bert.model.hidden(batch);
+    maps = scope.take();
+    EXPECT_EQ(hidden.to_vector(), bert.model.hidden(batch).to_vector());
+  }
   ASSERT_EQ(maps.size(), 2U);
   for (const LayerAttention& map : maps) {
     EXPECT_EQ(map.kind, "encoder");

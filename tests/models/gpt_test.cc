@@ -47,6 +47,13 @@ TEST_P(GptTest, CachedDecodingEqualsFullForward) {
   expect_steps_equal_logits({model, model, GetParam().dtype == DType::f32 ? 1e-4 : 0.05});
 }
 
+TEST_P(GptTest, CachedAttentionEqualsThatOfTheFullForward) {
+  ParameterStore store;
+  const Gpt model(store.root(), GetParam().config());
+  store.allocate(GetParam().dtype, 3, ParameterStore::Use::inference);
+  expect_steps_attend_as_logits({model, model, GetParam().dtype == DType::f32 ? 1e-5 : 0.02});
+}
+
 TEST_P(GptTest, RowsOfDifferentLengths) {
   ParameterStore store;
   const Gpt model(store.root(), GetParam().config());

@@ -9,6 +9,7 @@
 #include "decode/images/sample_images.h"
 #include "models/images/image_order.h"
 #include "models/registry.h"
+#include "nn/attention_scope.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
@@ -211,6 +212,34 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{"pixel_cnn_colour", cnn({{"channels", 3}, {"classes", 2}})},
                       Variant{"pixel_cnn_non_local", cnn({{"non_local", 2}})}),
     variant_name);
+
+// Of each kind, so many layers; rows over the samples sum to 1.
+void expect_maps(const Json& fields, const std::vector<std::string>& kinds) {
+  Made made(fields);
+  made.store.allocate(DType::f32, 3, ParameterStore::Use::inference);
+  const AttentionScope scope;
+  made.model.outputs(noise_images(made.model, 2));
+  std::vector<std::string> found;
+  for (const LayerAttention& map : scope.layers()) {
+    found.push_back(map.kind + " " + std::to_string(map.layer));
+    const int64_t keys = map.weights.dim(3);
+    ASSERT_EQ(map.weights.dim(2), map.kind == "encoder" ? 6 : 24);
+    ASSERT_EQ(keys, map.kind == "decoder" ? 24 : 6);
+    for (int64_t row = 0; row < map.weights.size() / keys; ++row) {
+      const float* first = map.weights.data<float>() + row * keys;
+      EXPECT_NEAR(std::accumulate(first, first + keys, 0.0), 1.0, 1e-5);
+    }
+  }
+  EXPECT_EQ(found, kinds);
+}
+
+TEST(ImageModels, ShowTheirAttention) {
+  expect_maps(with(), {"decoder 0", "decoder 1"});
+  expect_maps(with({{"source_rows", 2}, {"source_columns", 3}, {"encoder_layers", 1}}),
+              {"encoder 0", "decoder 0", "cross 0", "decoder 1", "cross 1"});
+  expect_maps(cnn(), {});
+  expect_maps(cnn({{"non_local", 2}}), {"decoder 1"});
+}
 
 TEST(ImageOrder, BlocksOfTheImageWithWhatLiesAroundThem) {
   const ImageLayout layout{4, 4, 1, 2};

@@ -71,6 +71,10 @@ TEST_P(MusicTransformerTest, CachedDecodingEqualsFullForward) {
   expect_steps_equal_logits({model_, whole_, GetParam().tolerance()});
 }
 
+TEST_P(MusicTransformerTest, CachedAttentionEqualsThatOfTheFullForward) {
+  expect_steps_attend_as_logits({model_, whole_, GetParam().dtype == DType::f32 ? 1e-5 : 0.02});
+}
+
 TEST_P(MusicTransformerTest, RowsOfDifferentLengths) {
   expect_rows_equal_logits({model_, whole_, GetParam().tolerance()});
 }
@@ -167,8 +171,7 @@ TEST(MusicTransformer, APartKeepsItsPositions) {
     const std::vector<int32_t> part(ids.begin() + 9, ids.end());
     const auto logits = [&](const std::vector<int32_t>& tokens, int64_t first) {
       std::vector<float> all =
-          model.logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), nullptr, first)
-              .to_vector();
+          model.logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), first).to_vector();
       return std::vector<float>(all.end() - 9 * 37, all.end());
     };
     const std::vector<float> whole = logits(ids, 0);
@@ -190,8 +193,9 @@ TEST(MusicTransformer, MapsLookNoFurtherThanTheMemory) {
   ParameterStore store;
   const MusicTransformer model(store.root(), Variant{.name = "", .memory = 4}.config());
   store.allocate(DType::f32, 3, ParameterStore::Use::inference);
-  std::vector<LayerAttention> maps;
-  model.logits(Tensor::from_ints(noise_tokens(12, 37), {1, 12}), &maps);
+  AttentionScope scope;
+  model.logits(Tensor::from_ints(noise_tokens(12, 37), {1, 12}));
+  const std::vector<LayerAttention> maps = scope.take();
   ASSERT_EQ(maps.size(), 2U);
   for (int64_t i = 0; i < maps[0].weights.size(); ++i) {
     const int64_t distance = i / 12 % 12 - i % 12;
@@ -228,9 +232,10 @@ TEST(MusicTransformer, MemoryStaysBounded) {
     model.step(Tensor::from_ints(std::vector<int32_t>{i % 37, i % 36, i % 35}, {3, 1}), state);
   }
   EXPECT_EQ(state.seen, (std::vector<int64_t>{140, 42, 90}));
-  for (const KvCache& cache : state.caches) {
-    EXPECT_LE(cache.k.dim(1), 16);
-    EXPECT_LE(cache.length, 16);
+  ASSERT_EQ(state.caches.size(), 2U);
+  for (const std::unique_ptr<MixerCache>& cache : state.caches) {
+    EXPECT_LE(cache_as<KvCache>(*cache).k.dim(1), 16);
+    EXPECT_LE(cache_as<KvCache>(*cache).length, 16);
   }
 }
 

@@ -103,6 +103,52 @@ TEST_P(TransformerTest, AttentionIsSound) {
 INSTANTIATE_TEST_SUITE_P(Forms, TransformerTest, ::testing::ValuesIn(forms()),
                          [](const auto& info) { return info.param.name; });
 
+// With a joint vocabulary source and target share their embedding, but not their positions.
+TEST(Transformer, AJointVocabularyHasPositionsOfItsOwnOnBothSides) {
+  TransformerConfig config = tiny();
+  config.positions = "learned";
+  ParameterStore store;
+  const Transformer model(store.root(), config);
+  store.allocate(DType::f32, 2, ParameterStore::Use::inference);
+  const Tensor ids = Tensor::from_ints(std::vector<int32_t>{5, 7, 3}, {1, 3});
+  const std::vector<float> memory = model.encode(ids).to_vector();
+  const auto logits = [&] {
+    return model.decode(ids, Tensor::from(memory, {1, 3, config.width})).to_vector();
+  };
+  const std::vector<float> before = logits();
+  store.find("encoder.positions.weight").value.data<float>()[0] += 1.0F;
+  EXPECT_NE(model.encode(ids).to_vector(), memory);
+  EXPECT_EQ(logits(), before);
+  const std::vector<float> read = model.encode(ids).to_vector();
+  store.find("decoder.positions.weight").value.data<float>()[0] += 1.0F;
+  EXPECT_EQ(model.encode(ids).to_vector(), read);
+  EXPECT_NE(logits(), before);
+}
+
+// Hypotheses about one source are queries of one attention to it.
+TEST(Transformer, StepsShowTheirAttention) {
+  ParameterStore store;
+  const Transformer model(store.root(), tiny());
+  store.allocate(DType::f32, 2, ParameterStore::Use::inference);
+  const Tensor source = Tensor::from_ints(std::vector<int32_t>{5, 7, 3, 9, 4, 0}, {2, 3});
+  const Tensor lengths = Tensor::from_ints(std::vector<int32_t>{3, 2}, {2});
+  AttentionScope scope;
+  const auto state = model.start(source, lengths, 2);
+  EXPECT_EQ(scope.take().size(), 2U);  // the encoder's layers
+  const Tensor tokens = Tensor::from_ints(std::vector<int32_t>{1, 4, 1, 6}, {4});
+  for (int64_t step = 1; step < 4; ++step) {
+    model.step(tokens, *state);
+    const std::vector<LayerAttention> found = scope.take();
+    ASSERT_EQ(found.size(), 4U);
+    for (size_t i = 0; i < 4; ++i) {
+      const bool cross = i % 2 == 1;
+      EXPECT_EQ(found[i].kind, cross ? "cross" : "decoder");
+      EXPECT_EQ(found[i].layer, static_cast<int64_t>(i / 2));
+      EXPECT_EQ(found[i].weights.shape(), cross ? (Shape{2, 4, 2, 3}) : (Shape{4, 4, 1, step}));
+    }
+  }
+}
+
 struct Lesson {
   std::string name;
   DType dtype;

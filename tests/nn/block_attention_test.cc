@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 
 #include "base/random.h"
 #include "support/error_of.h"
@@ -63,14 +62,14 @@ TEST(BlockAttention, OneBlockIsCausalAttention) {
   const SelfAttention plain(store.root(), {.width = kWidth, .heads = kHeads});
   store.allocate(DType::f32, 5, ParameterStore::Use::inference);
   const Tensor x = noise({2, 9, kWidth});
-  EXPECT_LT(error_between(to_array(made.attention(x, {})), to_array(plain(x, {.causal = true}))),
-            1e-6);
+  EXPECT_LT(
+      error_between(to_array(made.attention(x, {}).y), to_array(plain(x, {.causal = true}).y)),
+      1e-6);
 }
 
 TEST(BlockAttention, WeightsLieWhereThePlanSays) {
   const Made made(uneven());
-  Tensor weights;
-  made.attention(noise({2, 12, kWidth}), {.weights = true}, {}, &weights);
+  const Tensor weights = made.attention(noise({2, 12, kWidth}), {.weights = true}).weights;
   ASSERT_EQ(weights.shape(), (Shape{2, kHeads, 12, 12}));
   const BlockPlan plan = uneven();
   for (int64_t i = 0; i < weights.size(); i += 12) {
@@ -92,16 +91,15 @@ TEST(BlockAttention, StepByStepTheSame) {
   for (const BlockPlan& plan : {uneven(), plan_line(12, 4, 3), plan_line(12, 12, 0)}) {
     const Made made(plan);
     const Tensor x = noise({3, 12, kWidth});
-    const Array whole = to_array(made.attention(x, {}));
-    BlockCache cache{.rows = 3};
-    const std::array caches{&cache};
+    const Array whole = to_array(made.attention(x, {}).y);
+    BlockCache cache(3);
     for (int64_t t = 0; t < 12; ++t) {
       const auto at = [&](int64_t i) { return (i / kWidth * 12 + t) * kWidth + i % kWidth; };
       const Tensor next = Tensor::empty({3, 1, kWidth});
       for (int64_t i = 0; i < next.size(); ++i) {
         next.data<float>()[i] = x.data<float>()[at(i)];
       }
-      const Array y = to_array(made.attention(next, {}, caches));
+      const Array y = to_array(made.attention(next, {.caches = {&cache}}).y);
       for (int64_t i = 0; i < next.size(); ++i) {
         EXPECT_NEAR(y.values[static_cast<size_t>(i)], whole.values[static_cast<size_t>(at(i))],
                     1e-5);
@@ -109,7 +107,7 @@ TEST(BlockAttention, StepByStepTheSame) {
     }
     EXPECT_LE(cache.past.dim(1), plan.reach() + plan.block());
     EXPECT_EQ(error_of([&] {
-                made.attention(noise({3, 1, kWidth}), {}, caches);
+                made.attention(noise({3, 1, kWidth}), {.caches = {&cache}});
               }),
               "[block attention] all 12 positions are decoded");
   }

@@ -1,11 +1,13 @@
 #include "support/language_check.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "autograd/tape.h"
+#include "nn/attention_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
@@ -115,6 +117,37 @@ void expect_steps_equal_logits(const LanguageCheck& check) {
     EXPECT_LE(error_between(row_of(to_array(logits), 0, width), row_of(full, i - 1, width)),
               check.tolerance)
         << "position " << i - 1;
+  }
+}
+
+void expect_steps_attend_as_logits(const LanguageCheck& check) {
+  const std::vector<int32_t> ids = noise_tokens(kWhole, check.model.vocabulary());
+  AttentionScope scope;
+  check.whole.logits(Tensor::from_ints(ids, {1, kWhole}));
+  const std::vector<LayerAttention> whole = scope.take();
+  ASSERT_FALSE(whole.empty());
+  const auto state = check.model.start();
+  for (int64_t i = 0; i < kWhole; ++i) {
+    check.model.step(Tensor::from_ints({ids.data() + i, 1}, {1, 1}), *state);
+    const std::vector<LayerAttention> found = scope.take();
+    ASSERT_EQ(found.size(), whole.size());
+    for (size_t layer = 0; layer < whole.size(); ++layer) {
+      SCOPED_TRACE(fmt::format("layer {}, position {}", layer, i));
+      const Tensor& step = found[layer].weights;
+      const int64_t keys = step.dim(3);
+      ASSERT_LE(keys, i + 1);
+      ASSERT_EQ(step.shape(), (Shape{1, whole[layer].weights.dim(1), 1, keys}));
+      EXPECT_EQ(found[layer].kind, whole[layer].kind);
+      EXPECT_EQ(found[layer].layer, whole[layer].layer);
+      for (int64_t at = 0; at < step.dim(1) * (i + 1); ++at) {
+        const int64_t head = at / (i + 1);
+        const int64_t key = at % (i + 1);
+        const int64_t kept = key - (i + 1 - keys);  // below 0: forgotten, as nobody looks there
+        EXPECT_NEAR(kept < 0 ? 0.0F : step.data<float>()[head * keys + kept],
+                    whole[layer].weights.data<float>()[(head * kWhole + i) * kWhole + key],
+                    check.tolerance);
+      }
+    }
   }
 }
 

@@ -1,6 +1,6 @@
 // What every language model promises, checked for any of them: the same numbers with a state as
-// with all tokens at once, whatever the lengths of the rows, and the same bits alone and in a
-// batch; and that it learns.
+// with all tokens at once, whatever the lengths of the rows, the same attention, and the same bits
+// alone and in a batch; and that it learns.
 #pragma once
 
 #include <vector>
@@ -25,6 +25,8 @@ struct LanguageCheck {
 void expect_steps_equal_logits(const LanguageCheck& check);
 // Rows that begin with different lengths, leave, come twice, and are joined by others.
 void expect_rows_equal_logits(const LanguageCheck& check);
+// An AttentionScope sees the same weights step by step as of all tokens at once.
+void expect_steps_attend_as_logits(const LanguageCheck& check);
 // For a store of batch-invariant inference: a row's numbers do not depend on the other rows.
 void expect_same_bits_alone_and_in_a_batch(const LanguageModel& model);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "nn/attention_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"
@@ -176,10 +177,10 @@ void expect_attention_is_sound(const Seq2SeqModel& model, const Seq2SeqVocabular
                                size_t maps) {
   const std::vector<Tokens> sources = sample_sources(vocabulary.source);
   const std::vector<Tokens> inputs(sources.size(), {kStart, 5, 3, 9});
-  std::vector<LayerAttention> found;
-  model.logits(batch_of(pad_rows(sources, 7, 2), pad_rows(inputs)), &found);
-  EXPECT_EQ(found.size(), maps);
-  for (const LayerAttention& map : found) {
+  const AttentionScope scope;
+  model.logits(batch_of(pad_rows(sources, 7, 2), pad_rows(inputs)));
+  EXPECT_EQ(scope.layers().size(), maps);
+  for (const LayerAttention& map : scope.layers()) {
     SCOPED_TRACE(map.kind + " " + std::to_string(map.layer));
     ASSERT_EQ(map.weights.rank(), 4);
     ASSERT_EQ(map.weights.dtype(), DType::f32);

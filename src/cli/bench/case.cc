@@ -195,7 +195,7 @@ struct Encoder {
     for (int64_t i = 0; i < 12; ++i) {
       layers.emplace_back(store.root() / "layers" / i,
                           LayerConfig{.width = 768,
-                                      .heads = 12,
+                                      .mixer = mixer<SelfAttention>({.width = 768, .heads = 12}),
                                       .hidden = 3072,
                                       .activation = Activation::gelu_tanh,
                                       .pre_norm = true});

@@ -81,8 +81,8 @@ class Improvisation {
   const std::vector<int32_t>& tokens() const { return tokens_; }  // START, and what was drawn
   double cache_mib() const {
     size_t bytes = 0;
-    for (const KvCache& cache : state_.caches) {
-      bytes += cache.k.bytes() + cache.v.bytes();
+    for (const std::unique_ptr<MixerCache>& cache : state_.caches) {
+      bytes += cache->bytes();
     }
     return mib(bytes);
   }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/pictures/canvas.h"
+#include "nn/attention_scope.h"
 
 namespace heed::cli {
 namespace {
@@ -23,6 +24,16 @@ std::vector<float> looked_at(const ImageModel& model, const float* weights) {
     weight /= most;
   }
   return seen;
+}
+
+// What the samples of the image look at; what reading a small image looks at is left out.
+std::vector<LayerAttention> attention_to_samples(const ImageModel& model, const ImageBatch& batch) {
+  AttentionScope scope;
+  model.outputs(batch);
+  std::vector<LayerAttention> maps = scope.take();
+  std::erase_if(maps, [](const LayerAttention& map) { return map.kind != "decoder"; });
+  check(!maps.empty(), "[image] the model has no attention to show");
+  return maps;
 }
 
 struct Panel {
@@ -69,9 +80,7 @@ Image attention_of_pixel(const ImageModel& model, const ImageBatch& batch, int64
                          int64_t column) {
   const ImageLayout& layout = model.layout();
   check_pixel(layout, row, column);
-  std::vector<LayerAttention> maps;
-  model.outputs(batch, &maps);
-  check(!maps.empty(), "[image] the model has no attention to show");
+  const std::vector<LayerAttention> maps = attention_to_samples(model, batch);
   const int64_t pixel = row * layout.columns + column;
   const auto order = model.order();
   const auto step =

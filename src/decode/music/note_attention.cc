@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "nn/attention_scope.h"
 
 namespace heed {
 namespace {
@@ -64,11 +65,11 @@ NoteAttentionLayer sum_by_notes(const LayerAttention& map, const Places& places,
 std::vector<LayerAttention> maps_of(const LoadedLanguageModel& model,
                                     std::span<const int32_t> tokens, size_t first) {
   const bool anew = model.model->context() > 0;
-  std::vector<LayerAttention> maps;
-  model.model->logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}), &maps,
+  AttentionScope scope;
+  model.model->logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}),
                       anew ? 0 : static_cast<int64_t>(first));
-  check(!maps.empty(), "[continue] this model has no attention to look at");
-  return maps;
+  check(!scope.layers().empty(), "[continue] this model has no attention to look at");
+  return scope.take();
 }
 
 }  // namespace

@@ -46,12 +46,13 @@ TextAttention look_at(const LoadedFolder& model, const Seq2SeqModel& translator,
   const std::vector<int32_t> source_lengths{static_cast<int32_t>(source.size())};
   const std::vector<int32_t> target_lengths{static_cast<int32_t>(input.size())};
   const Tensor target = Tensor::from_ints(input, {1, std::ssize(input)});
+  AttentionScope scope;
   translator.logits({.source = Tensor::from_ints(source, {1, std::ssize(source)}),
                      .source_lengths = Tensor::from_ints(source_lengths, {1}),
                      .input = target,
                      .target = target,
-                     .target_lengths = Tensor::from_ints(target_lengths, {1})},
-                    &found.maps);
+                     .target_lengths = Tensor::from_ints(target_lengths, {1})});
+  found.maps = scope.take();
   return found;
 }
 
@@ -60,7 +61,9 @@ TextAttention look_at(const LoadedFolder& model, const LanguageModel& language,
   const std::vector<int32_t> ids = model.tokenizers.target->encode(request.text);
   TextAttention found;
   found.target = pieces(*model.tokenizers.target, ids);
-  language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}), &found.maps);
+  AttentionScope scope;
+  language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}));
+  found.maps = scope.take();
   return found;
 }
 
@@ -76,8 +79,9 @@ TextAttention look_at(const LoadedFolder& model, const TextEncoder& encoder,
   const int64_t only = 0;
   TextAttention found;
   found.source = pieces(tokenizer, texts.front().tokens);
-  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)),
-                 &found.maps);
+  AttentionScope scope;
+  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)));
+  found.maps = scope.take();
   return found;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/folder.h"
+#include "nn/attention_scope.h"
 
 namespace heed {
 

@@ -11,18 +11,30 @@
 namespace heed {
 namespace {
 
-LayerConfig layer_config(const ImageTransformerConfig& config,
-                         std::shared_ptr<const BlockPlan> plan) {
-  const bool decoder = plan != nullptr;
+LayerConfig layer_config(const ImageTransformerConfig& config, MixerFactory attention) {
   return {.width = config.width,
-          .heads = config.heads,
+          .mixer = std::move(attention),
           .hidden = config.hidden,
           .activation = Activation::gelu,
           .dropout = config.dropout,
           .pre_norm = true,
-          .cross = decoder && config.source_rows > 0,
-          .plan = std::move(plan),
           .epsilon = config.epsilon};
+}
+
+// Reads small images.
+LayerConfig encoder_config(const ImageTransformerConfig& config) {
+  return layer_config(config, mixer<SelfAttention>({.width = config.width, .heads = config.heads}));
+}
+
+// Draws, and looks at the small image if there is one.
+LayerConfig decoder_config(const ImageTransformerConfig& config,
+                           const std::shared_ptr<const BlockPlan>& plan) {
+  LayerConfig layer = layer_config(
+      config, mixer<BlockAttention>({.width = config.width, .heads = config.heads, .plan = plan}));
+  if (config.source_rows > 0) {
+    layer.cross = {.width = config.width, .heads = config.heads};
+  }
+  return layer;
 }
 
 Init embedding_init(const ImageTransformerConfig& config) {
@@ -36,7 +48,7 @@ struct ImageTransformer::State : DecodeState {
   int64_t next = 0;             // step
   std::vector<int32_t> levels;  // [R,T], raster order, as far as they are known
   Tensor classes;
-  std::vector<BlockCache> caches;
+  std::vector<std::unique_ptr<MixerCache>> caches;
   std::vector<Tensor> memory;  // of each layer, [R,S,2,H,D]
 
   void take(const Tensor& came, const ImageLayout& layout, std::span<const int32_t> raster);
@@ -77,12 +89,14 @@ ImageTransformer::ImageTransformer(const Scope& s, const ImageTransformerConfig&
     source_columns_.emplace(s / "source_columns", config.source_columns, config.width,
                             embedding_init(config));
     for (int64_t i = 0; i < config.encoder_layers; ++i) {
-      encoder_.emplace_back(s / "encoder" / i, layer_config(config, nullptr));
+      encoder_.emplace_back(s / "encoder" / i, encoder_config(config),
+                            AttentionLabel{"encoder", i});
     }
     encoder_norm_.emplace(s / "encoder" / "norm", config.width, config.epsilon);
   }
   for (int64_t i = 0; i < config.layers; ++i) {
-    layers_.emplace_back(s / "layers" / i, layer_config(config, order_.plan));
+    layers_.emplace_back(s / "layers" / i, decoder_config(config, order_.plan),
+                         AttentionLabel{"decoder", i});
   }
 }
 
@@ -177,7 +191,7 @@ Tensor ImageTransformer::encode(const Tensor& source) const {
   return (*encoder_norm_)(stream, config_.dropout);  // [B,S,C]
 }
 
-Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAttention>* maps) const {
+Tensor ImageTransformer::outputs(const ImageBatch& batch) const {
   check(batch.values.rank() == 2 && batch.values.dim(1) == layout_.samples(),
         "[image_transformer] images are {}, expected [B,{}]", batch.values, layout_.samples());
   check(!classes_ || batch.classes.defined(), "[image_transformer] no classes are given");
@@ -189,15 +203,9 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch, std::vector<LayerAtten
                   .classes = batch.classes};
   const Tensor around = neighbours(all);          // [B,T,F]
   Residual stream{embed(all, around), Tensor()};  // [B,T,C]
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    Tensor weights;
-    stream = layers_[i](std::move(stream),
-                        {.self = {.weights = maps != nullptr},
-                         .memory = memory.defined() ? layers_[i].project_memory(memory) : Tensor(),
-                         .self_weights = &weights});
-    if (maps != nullptr) {
-      maps->push_back({"decoder", static_cast<int64_t>(i), weights});
-    }
+  for (const TransformerLayer& layer : layers_) {
+    const Tensor kv = memory.defined() ? layer.project_memory(memory) : Tensor();  // [B,S,2,H,D]
+    stream = layer(std::move(stream), {.self = {.causal = true}, .memory = {.kv = kv}});
   }
   return say(stream, around);  // [B,T,O]
 }
@@ -225,11 +233,11 @@ std::unique_ptr<DecodeState> ImageTransformer::start(int64_t rows,
   state->rows = rows;
   state->levels.resize(static_cast<size_t>(rows * layout_.samples()));
   state->classes = conditions.classes;
-  state->caches.resize(layers_.size(), BlockCache{.rows = rows});
-  if (encoder_norm_) {
-    const Tensor memory = encode(conditions.source);  // [R,S,C]
-    for (const TransformerLayer& layer : layers_) {
-      state->memory.push_back(layer.project_memory(memory));
+  const Tensor memory = encoder_norm_ ? encode(conditions.source) : Tensor();  // [R,S,C]
+  for (const TransformerLayer& layer : layers_) {
+    state->caches.push_back(layer.make_cache({.rows = rows}));
+    if (memory.defined()) {
+      state->memory.push_back(layer.project_memory(memory));  // [R,S,2,H,D]
     }
   }
   return state;
@@ -269,17 +277,17 @@ Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
   }
   Residual stream{concat(inputs, 0), Tensor()};  // [R,1,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
-    std::vector<BlockCache*> caches;
+    std::vector<MixerCache*> caches;
     std::vector<Tensor> memories;
     for (State* state : states) {
-      caches.push_back(&state->caches[i]);
+      caches.push_back(state->caches[i].get());
       if (encoder_norm_) {
         memories.push_back(state->memory[i]);  // [r,S,2,H,D]
       }
     }
-    stream = layers_[i](
-        std::move(stream),
-        {.memory = encoder_norm_ ? concat(memories, 0) : Tensor(), .block_caches = caches});
+    stream = layers_[i](std::move(stream),
+                        {.self = {.causal = true, .caches = std::move(caches)},
+                         .memory = {.kv = encoder_norm_ ? concat(memories, 0) : Tensor()}});
   }
   const Tensor y = say(stream, neighbour_output_ ? concat(around, 0) : Tensor());  // [R,1,O]
   return y.reshape({y.dim(0), output_.size()});

@@ -82,8 +82,7 @@ class ImageTransformer : public SampledImageModel {
   int64_t classes() const override { return config_.classes; }
   ImageLayout source() const override;
   std::span<const int32_t> order() const override { return order_.raster; }
-  Tensor outputs(const ImageBatch& batch,
-                 std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor outputs(const ImageBatch& batch) const override;
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
   Tensor steps(std::span<const ImageStep> parts) const override;
 

@@ -66,7 +66,8 @@ PixelCnn::Layer PixelCnn::make_layer(const Scope& s, int64_t number) const {
               .left_bias = s.param("left_bias", {2 * width}, Init::constant(0.0F)),
               .down = Linear(s / "down", width, 2 * width),
               .out = Linear(s / "out", width, width),
-              .non_local = std::nullopt};
+              .non_local = std::nullopt,
+              .label = {.kind = "decoder", .layer = number}};
   if (config_.non_local > 0 && (number + 1) % config_.non_local == 0) {
     layer.non_local.emplace(s / "non_local", SelfAttentionConfig{.width = width, .heads = 1});
   }
@@ -91,11 +92,10 @@ Tensor PixelCnn::shifted(const ImageBatch& batch, bool up) const {
              channels_(Tensor::from_ints(channel, shape), scale));  // [B,rows,wide,C]
 }
 
-Tensor PixelCnn::outputs(const ImageBatch& batch, std::vector<LayerAttention>* maps) const {
+Tensor PixelCnn::outputs(const ImageBatch& batch) const {
   check(batch.values.rank() == 2 && batch.values.dim(1) == layout_.samples(),
         "[pixel_cnn] images are {}, expected [B,{}]", batch.values, layout_.samples());
   check(!classes_ || batch.classes.defined(), "[pixel_cnn] no classes are given");
-  check(maps == nullptr, "[pixel_cnn] there is no attention to show");
   const int64_t half = config_.kernel / 2;
   const int64_t side = half * config_.channels;
   Tensor above = shifted(batch, true);  // [B,rows,wide,C]
@@ -119,7 +119,8 @@ Tensor PixelCnn::outputs(const ImageBatch& batch, std::vector<LayerAttention>* m
     const Tensor gated = gated_linear_unit(add(line, layer.down(gated_linear_unit(rows))));
     left = blend(left, dropout(layer.out(gated), config_.dropout));
     if (layer.non_local) {
-      const Tensor seen = (*layer.non_local)(left.reshape(sequence), {.causal = true});
+      const Tensor seen =
+          layer.non_local->mix(left.reshape(sequence), {.causal = true}, layer.label);
       left = add(left, seen.reshape(image));
     }
   }

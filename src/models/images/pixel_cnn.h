@@ -56,8 +56,7 @@ class PixelCnn : public SampledImageModel {
   int64_t classes() const override { return config_.classes; }
   ImageLayout source() const override { return {0, 0, 0, 0}; }
   std::span<const int32_t> order() const override { return order_; }
-  Tensor outputs(const ImageBatch& batch,
-                 std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor outputs(const ImageBatch& batch) const override;
   // Convolutions have no cache: each step computes the whole image.
   std::unique_ptr<DecodeState> start(int64_t rows, const ImageBatch& conditions) const override;
   Tensor steps(std::span<const ImageStep> parts) const override;
@@ -69,6 +68,7 @@ class PixelCnn : public SampledImageModel {
     Linear down;                  // from the stack above to the one on the left: C -> 2C
     Linear out;                   // C -> C
     std::optional<SelfAttention> non_local;
+    AttentionLabel label;
   };
   struct State;
   Tensor next(const Tensor& levels, State& state) const;  // [R,O]

@@ -10,11 +10,14 @@ namespace {
 
 LayerConfig layer_config(const BertConfig& config) {
   return {.width = config.width,
-          .heads = config.heads,
+          .mixer = mixer<SelfAttention>({.width = config.width,
+                                         .heads = config.heads,
+                                         .dropout = config.attention_dropout,
+                                         .deviation = config.deviation,
+                                         .branch_deviation = config.deviation}),
           .hidden = config.hidden,
           .activation = activation_of(config.activation),
           .dropout = config.dropout,
-          .attention_dropout = config.attention_dropout,
           .pre_norm = false,
           .epsilon = config.epsilon,
           .deviation = config.deviation,
@@ -31,7 +34,7 @@ Bert::Bert(const Scope& s, const BertConfig& config)
       embedding_norm_(s / "norm", config.width, config.epsilon) {
   layers_.reserve(static_cast<size_t>(config.layers));
   for (int64_t i = 0; i < config.layers; ++i) {
-    layers_.emplace_back(s / "layers" / i, layer_config(config));
+    layers_.emplace_back(s / "layers" / i, layer_config(config), AttentionLabel{"encoder", i});
   }
   add_heads(s);
 }
@@ -72,18 +75,12 @@ Tensor Bert::embed(const TextBatch& batch) const {
   return dropout(embedding_norm_(x), config_.dropout);  // [B,T,C]
 }
 
-Tensor Bert::hidden(const TextBatch& batch, std::vector<LayerAttention>* maps) const {
+Tensor Bert::hidden(const TextBatch& batch) const {
   check(batch.tokens.rank() == 2 && batch.tokens.size() > 0, "[bert] tokens is {}, expected [B,T]",
         batch.tokens.shape());
   Residual stream{embed(batch), Tensor()};  // [B,T,C]
-  for (size_t i = 0; i < layers_.size(); ++i) {
-    Tensor weights;
-    stream = layers_[i](
-        std::move(stream),
-        {.self = {.lengths = batch.lengths, .weights = maps != nullptr}, .self_weights = &weights});
-    if (maps != nullptr) {
-      maps->push_back({"encoder", static_cast<int64_t>(i), weights});
-    }
+  for (const TransformerLayer& layer : layers_) {
+    stream = layer(std::move(stream), {.self = {.lengths = batch.lengths}});
   }
   return stream.x;  // [B,T,C]
 }

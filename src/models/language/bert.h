@@ -58,7 +58,7 @@ class Bert : public TextEncoder, public MaskedModel {
  public:
   Bert(const Scope& s, const BertConfig& config);
 
-  Tensor hidden(const TextBatch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor hidden(const TextBatch& batch) const override;
   Tensor summary(const Tensor& hidden, const TextBatch& batch) const override;
   Tensor classes(const TextBatch& batch) const override;
   Tensor words(const Tensor& hidden, const Tensor& places) const override;

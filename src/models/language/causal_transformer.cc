@@ -16,36 +16,37 @@ void CausalTransformer::build(const Scope& s, StackConfig config) {
   norm_.emplace(s / "norm", first.width, first.epsilon);
   layers_.reserve(config.layers.size());
   for (size_t i = 0; i < config.layers.size(); ++i) {
-    layers_.emplace_back(s / "layers" / static_cast<int64_t>(i), config.layers[i]);
+    const auto number = static_cast<int64_t>(i);
+    layers_.emplace_back(s / "layers" / number, config.layers[i],
+                         AttentionLabel{"decoder", number});
   }
 }
 
 Tensor CausalTransformer::hidden(const Tensor& tokens, std::span<const int64_t> past,
-                                 CausalState* state, std::vector<LayerAttention>* maps) const {
+                                 CausalState* state, std::span<const int64_t> lengths) const {
   check(tokens.rank() == 2 && tokens.size() > 0, "[{}] tokens is {}, expected [B,T]", name_,
         tokens.shape());
-  const bool remembers = state != nullptr || maps != nullptr;
+  // Training looks at everything; attention is shown as decoding has it.
+  const bool remembers = state != nullptr || AttentionScope::open();
+  LayerContext context{
+      .self = {.causal = true, .window = remembers ? memory_ : 0, .labels = labels(tokens)}};
+  if (!lengths.empty()) {
+    const std::vector<int32_t> own(lengths.begin(), lengths.end());
+    context.self.lengths = Tensor::from_ints(own, {std::ssize(own)});
+  }
   Residual stream{embed(tokens, past), Tensor()};  // [B,T,C]
-  const Tensor labelled = labels(tokens);
   for (size_t i = 0; i < layers_.size(); ++i) {
-    Tensor weights;
-    stream = layers_[i](std::move(stream), {.self = {.causal = true,
-                                                     .window_left = remembers ? memory_ - 1 : -1,
-                                                     .labels = labelled,
-                                                     .weights = maps != nullptr},
-                                            .cache = state != nullptr ? &state->caches[i] : nullptr,
-                                            .self_weights = &weights});
-    if (maps != nullptr) {
-      maps->push_back({"decoder", static_cast<int64_t>(i), weights});
+    if (state != nullptr) {
+      context.self.caches = {state->caches[i].get()};
     }
+    stream = layers_[i](std::move(stream), context);
   }
   return (*norm_)(stream, dropout_);  // [B,T,C]
 }
 
-Tensor CausalTransformer::logits(const Tensor& tokens, std::vector<LayerAttention>* maps,
-                                 int64_t first) const {
+Tensor CausalTransformer::logits(const Tensor& tokens, int64_t first) const {
   const std::vector<int64_t> past(first > 0 ? static_cast<size_t>(tokens.dim(0)) : 0, first);
-  return project(hidden(tokens, past, nullptr, maps));  // [B,T,V]
+  return project(hidden(tokens, past));  // [B,T,V]
 }
 
 Tensor CausalTransformer::loss(const Tensor& tokens, const Tensor& targets) const {
@@ -59,22 +60,25 @@ Tensor CausalTransformer::step(const Tensor& tokens, DecodeState& base,
   state.seen.resize(state.seen.empty() ? static_cast<size_t>(tokens.dim(0)) : state.seen.size());
   check(std::ssize(state.seen) == tokens.dim(0), "[{}] {} rows for a state of {}", name_,
         tokens.dim(0), state.seen.size());
-  state.caches.resize(layers_.size());
-  for (KvCache& cache : state.caches) {
-    cache.most = memory_;
-    cache.coming.assign(lengths.begin(), lengths.end());
-  }
-  const Tensor x = hidden(tokens, state.seen, &state);  // [R,T,C]
+  add_caches(state, tokens.dim(0));
+  const Tensor x = hidden(tokens, state.seen, &state, lengths);  // [R,T,C]
   for (size_t row = 0; row < state.seen.size(); ++row) {
     state.seen[row] += lengths.empty() ? tokens.dim(1) : lengths[row];
   }
   return project(last_rows(x, lengths));  // [R,V]
 }
 
+void CausalTransformer::add_caches(CausalState& state, int64_t rows) const {
+  while (state.caches.size() < layers_.size()) {
+    state.caches.push_back(
+        layers_[state.caches.size()].make_cache({.rows = rows, .most = memory_}));
+  }
+}
+
 void CausalTransformer::select(DecodeState& base, std::span<const int64_t> rows) const {
   auto& state = static_cast<CausalState&>(base);
-  for (KvCache& cache : state.caches) {
-    cache.select(rows);
+  for (const std::unique_ptr<MixerCache>& cache : state.caches) {
+    cache->select(rows);
   }
   const std::vector<int64_t> old = std::exchange(state.seen, {});
   for (const int64_t row : rows) {
@@ -85,9 +89,9 @@ void CausalTransformer::select(DecodeState& base, std::span<const int64_t> rows)
 void CausalTransformer::join(DecodeState& base, const DecodeState& more) const {
   auto& state = static_cast<CausalState&>(base);
   const auto& others = static_cast<const CausalState&>(more);
-  state.caches.resize(layers_.size());
+  add_caches(state, 0);
   for (size_t i = 0; i < others.caches.size(); ++i) {
-    state.caches[i].join(others.caches[i]);
+    state.caches[i]->join(*others.caches[i]);
   }
   state.seen.insert(state.seen.end(), others.seen.begin(), others.seen.end());
 }

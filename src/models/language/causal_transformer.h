@@ -2,6 +2,7 @@
 // decoding with caches. A model says how tokens become vectors and vectors logits.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@ namespace heed {
 
 // Caches of all layers, for decoding.
 struct CausalState : DecodeState {
-  std::vector<KvCache> caches;
+  std::vector<std::unique_ptr<MixerCache>> caches;  // none yet in a state that is empty
   std::vector<int64_t> seen;  // tokens shown to each row, also those that caches have forgotten
 
   int64_t length(int64_t row) const { return seen.empty() ? 0 : seen[static_cast<size_t>(row)]; }
@@ -21,8 +22,7 @@ struct CausalState : DecodeState {
 
 class CausalTransformer : public LanguageModel {
  public:
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
-                int64_t first = 0) const override;
+  Tensor logits(const Tensor& tokens, int64_t first = 0) const override;
   // Mean cross-entropy of targets i32 [B,T].
   Tensor loss(const Tensor& tokens, const Tensor& targets) const;
 
@@ -49,9 +49,10 @@ class CausalTransformer : public LanguageModel {
   virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 
  private:
-  // `past` as in embed().
-  Tensor hidden(const Tensor& tokens, std::span<const int64_t> past, CausalState* state,
-                std::vector<LayerAttention>* maps = nullptr) const;  // [B,T,C]
+  // `past` as in embed(). Rows of an empty state may have lengths; none: all are as long.
+  Tensor hidden(const Tensor& tokens, std::span<const int64_t> past, CausalState* state = nullptr,
+                std::span<const int64_t> lengths = {}) const;  // [B,T,C]
+  void add_caches(CausalState& state, int64_t rows) const;     // unless it has them
 
   std::string name_;
   int64_t memory_ = 0;

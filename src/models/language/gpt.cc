@@ -3,31 +3,49 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "nn/compressed_attention.h"
 #include "ops/pointwise.h"
 
 namespace heed {
 namespace {
 
-LayerConfig layer_config(const GptConfig& config, int64_t layer) {
+// The last product of a branch begins small: two branches a layer add to the stream, which would
+// grow with the depth otherwise.
+float branch_deviation(const GptConfig& config) {
+  return config.deviation / std::sqrt(2.0F * static_cast<float>(config.layers));
+}
+
+MixerFactory attention_of(const GptConfig& config, int64_t layer) {
   const std::string& pattern = config.attention;
   const char form = pattern.empty() ? 'F' : pattern[static_cast<size_t>(layer) % pattern.size()];
   check(form == 'F' || form == 'L' || form == 'M',
         "[gpt] model.attention is \"{}\", expected letters F, L and M", pattern);
-  // Two branches a layer add to the stream: their last products begin small, so that it does not
-  // grow with the depth.
-  const float branches = 2.0F * static_cast<float>(config.layers);
+  if (form == 'M') {
+    return mixer<CompressedAttention>({.width = config.width,
+                                       .heads = config.heads,
+                                       .stride = config.compression,
+                                       .dropout = config.attention_dropout,
+                                       .deviation = config.deviation,
+                                       .branch_deviation = branch_deviation(config)});
+  }
+  return mixer<SelfAttention>({.width = config.width,
+                               .heads = config.heads,
+                               .window = form == 'L' ? config.window : 0,
+                               .dropout = config.attention_dropout,
+                               .deviation = config.deviation,
+                               .branch_deviation = branch_deviation(config)});
+}
+
+LayerConfig layer_config(const GptConfig& config, int64_t layer) {
   return {.width = config.width,
-          .heads = config.heads,
+          .mixer = attention_of(config, layer),
           .hidden = config.hidden > 0 ? config.hidden : 4 * config.width,
           .activation = activation_of(config.activation),
           .dropout = config.dropout,
-          .attention_dropout = config.attention_dropout,
           .pre_norm = true,
-          .window = form == 'L' ? config.window : 0,
-          .compression = form == 'M' ? config.compression : 0,
           .epsilon = config.epsilon,
           .deviation = config.deviation,
-          .branch_deviation = config.deviation / std::sqrt(branches)};
+          .branch_deviation = branch_deviation(config)};
 }
 
 std::vector<LayerConfig> layer_configs(const GptConfig& config) {

@@ -12,17 +12,18 @@ namespace {
 
 LayerConfig layer_config(const MusicTransformerConfig& config) {
   return {.width = config.width,
-          .heads = config.heads,
+          .mixer = mixer<SelfAttention>({.width = config.width,
+                                         .heads = config.heads,
+                                         .window = config.window,
+                                         .dropout = config.attention_dropout,
+                                         .relative_distance = config.relative_distance,
+                                         .relative_per_head = config.relative_per_head,
+                                         .label_distance = config.pitch_distance}),
           .hidden = config.hidden,
           .activation = activation_of(config.activation),
           .dropout = config.dropout,
-          .attention_dropout = config.attention_dropout,
           .hidden_dropout = config.hidden_dropout,
           .pre_norm = true,
-          .relative_distance = config.relative_distance,
-          .relative_per_head = config.relative_per_head,
-          .label_distance = config.pitch_distance,
-          .window = config.window,
           .epsilon = config.epsilon};
 }
 

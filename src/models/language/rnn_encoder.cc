@@ -24,7 +24,7 @@ RnnEncoder::RnnEncoder(const Scope& s, const RnnEncoderConfig& config)
   }
 }
 
-Tensor RnnEncoder::hidden(const TextBatch& batch, std::vector<LayerAttention>* /*maps*/) const {
+Tensor RnnEncoder::hidden(const TextBatch& batch) const {
   Tensor x = tokens_(batch.tokens);  // [B,T,E]
   for (const RecurrentEncoderLayer& layer : layers_) {
     x = layer(dropout(x, config_.dropout), batch.lengths).outputs;  // [B,T,D]

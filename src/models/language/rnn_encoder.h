@@ -39,7 +39,7 @@ class RnnEncoder : public TextEncoder {
  public:
   RnnEncoder(const Scope& s, const RnnEncoderConfig& config);
 
-  Tensor hidden(const TextBatch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor hidden(const TextBatch& batch) const override;
   // The outputs at both ends of a text, where each direction has read all of it.
   Tensor summary(const Tensor& hidden, const TextBatch& batch) const override;
   Tensor classes(const TextBatch& batch) const override;

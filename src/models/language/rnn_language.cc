@@ -52,8 +52,7 @@ Tensor RnnLanguage::project(const Tensor& x) const {
   return output_ ? (*output_)(x) : tokens_.logits(x);
 }
 
-Tensor RnnLanguage::logits(const Tensor& tokens, std::vector<LayerAttention>* /*maps*/,
-                           int64_t /*first*/) const {
+Tensor RnnLanguage::logits(const Tensor& tokens, int64_t /*first*/) const {
   check_rows("rnn_language", tokens, {}, 0);
   State state;
   return project(hidden(tokens, state, {}));  // [B,T,V]

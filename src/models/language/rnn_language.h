@@ -38,8 +38,7 @@ class RnnLanguage : public LanguageModel {
  public:
   RnnLanguage(const Scope& s, const RnnLanguageConfig& config);
 
-  Tensor logits(const Tensor& tokens, std::vector<LayerAttention>* maps = nullptr,
-                int64_t first = 0) const override;
+  Tensor logits(const Tensor& tokens, int64_t first = 0) const override;
   std::unique_ptr<DecodeState> start() const override;
   Tensor step(const Tensor& tokens, DecodeState& state,
               std::span<const int64_t> lengths = {}) const override;

@@ -86,7 +86,8 @@ ConvS2S::ConvS2S(const Scope& s, const ConvConfig& config)
   for (int64_t i = 0; i < config.decoder_layers; ++i) {
     const Scope layer = s / "decoder" / i;
     decoder_.push_back({GatedConvolution(layer, convolution),
-                        StepAttention(layer / "attention", config.hidden, config.embedding)});
+                        StepAttention(layer / "attention", config.hidden, config.embedding,
+                                      {.kind = "cross", .layer = i})});
   }
   if (!config.tied_output) {
     output_.emplace(s / "output", config.embedding, config.vocabulary, true,
@@ -113,30 +114,24 @@ ConvolutionMemory ConvS2S::encode(const Tensor& source, const Tensor& lengths) c
           .lengths = lengths};
 }
 
-Tensor ConvS2S::decode(const Tensor& target, const ConvolutionMemory& memory, State* state,
-                       std::vector<LayerAttention>* maps) const {
+Tensor ConvS2S::decode(const Tensor& target, const ConvolutionMemory& memory, State* state) const {
   const int64_t position = state == nullptr ? 0 : state->position;
   const Tensor said = dropout(decoder_positions_(target_embedding_(target), position),
                               config_.dropout);  // [R,T,E]
   Tensor x = decoder_in_(said);                  // [R,T,C]
   for (size_t i = 0; i < decoder_.size(); ++i) {
     const auto& [convolution, attention] = decoder_[i];
-    Tensor weights;
     const Tensor h =
         convolution.causal(x, state == nullptr ? nullptr : &state->past[i]);  // [R,T,C]
-    const Tensor context =
-        attention(h, said, memory, maps == nullptr ? nullptr : &weights);  // [R,T,C]
-    x = blend(x, blend(h, context));                                       // [R,T,C]
-    if (maps != nullptr) {
-      maps->push_back({"cross", static_cast<int64_t>(i), weights});
-    }
+    const Tensor context = attention(h, said, memory);                        // [R,T,C]
+    x = blend(x, blend(h, context));                                          // [R,T,C]
   }
   const Tensor read = dropout(decoder_out_(x), config_.dropout);       // [R,T,E]
   return output_ ? (*output_)(read) : target_embedding_.logits(read);  // [R,T,V]
 }
 
-Tensor ConvS2S::logits(const Batch& batch, std::vector<LayerAttention>* maps) const {
-  return decode(batch.input, encode(batch.source, batch.source_lengths), nullptr, maps);
+Tensor ConvS2S::logits(const Batch& batch) const {
+  return decode(batch.input, encode(batch.source, batch.source_lengths), nullptr);
 }
 
 std::unique_ptr<DecodeState> ConvS2S::start(const Tensor& source, const Tensor& lengths,

@@ -54,7 +54,7 @@ class ConvS2S : public Seq2SeqModel {
  public:
   ConvS2S(const Scope& s, const ConvConfig& config);
 
-  Tensor logits(const Batch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor logits(const Batch& batch) const override;
   std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths,
                                      int64_t beam) const override;
   Tensor step(const Tensor& tokens, DecodeState& state) const override;
@@ -71,8 +71,7 @@ class ConvS2S : public Seq2SeqModel {
   };
   ConvolutionMemory encode(const Tensor& source, const Tensor& lengths) const;
   // target i32 [R,T] -> logits [R,T,V]; with a state the target continues it.
-  Tensor decode(const Tensor& target, const ConvolutionMemory& memory, State* state,
-                std::vector<LayerAttention>* maps = nullptr) const;
+  Tensor decode(const Tensor& target, const ConvolutionMemory& memory, State* state) const;
 
   ConvConfig config_;
   std::optional<Embedding> source_embedding_;

@@ -85,19 +85,16 @@ void Rnn::encode(const Tensor& source, const Tensor& lengths, State& state) cons
 
 // queries [R,T,H] -> [R,T,E]. Rows about one source are queries of one attention: the memory is
 // not repeated for them.
-Tensor Rnn::context_of(const Tensor& queries, const State& state, Tensor* weights) const {
+Tensor Rnn::context_of(const Tensor& queries, const State& state) const {
   const int64_t rows = queries.dim(0);
   const int64_t steps = queries.dim(1);
   const AdditiveAttention attention = (*alignment_)(
       queries.reshape({rows / state.beam, state.beam * steps, config_.hidden}), state.memory);
-  if (weights != nullptr) {
-    *weights = attention.weights;  // [B,T,S]
-  }
   return attention.context.reshape({rows, steps, attention.context.dim(2)});
 }
 
 // target i32 [R,T] -> logits [R,T,V]; the state moves on by T steps.
-Tensor Rnn::decode(const Tensor& target, State& state, Tensor* weights) const {
+Tensor Rnn::decode(const Tensor& target, State& state) const {
   const auto run = [&](size_t layer, const Tensor& x) {
     RecurrentResult result = decoder_[layer](dropout(x, config_.dropout), state.layers[layer]);
     state.layers[layer] = result.state;
@@ -107,7 +104,7 @@ Tensor Rnn::decode(const Tensor& target, State& state, Tensor* weights) const {
   Tensor x = run(0, target_embedding_(target, scale));  // [R,T,H]
   Tensor context;
   if (alignment_) {
-    context = context_of(x, state, weights);  // [R,T,E]
+    context = context_of(x, state);  // [R,T,E]
   }
   const auto with_context = [&](const Tensor& below) {
     return context.defined() ? concat({below, context}, 2) : below;  // [R,T,H+E]
@@ -119,18 +116,10 @@ Tensor Rnn::decode(const Tensor& target, State& state, Tensor* weights) const {
   return output_ ? (*output_)(read) : target_embedding_.logits(read);  // [R,T,V]
 }
 
-Tensor Rnn::logits(const Batch& batch, std::vector<LayerAttention>* maps) const {
+Tensor Rnn::logits(const Batch& batch) const {
   State state;
   encode(batch.source, batch.source_lengths, state);
-  Tensor weights;
-  Tensor logits = decode(batch.input, state, &weights);  // [B,T,V]
-  if (maps != nullptr && weights.defined()) {
-    maps->push_back({"cross", 0,
-                     weights.to(DType::f32)
-                         .detached()
-                         .reshape({weights.dim(0), 1, weights.dim(1), weights.dim(2)})});
-  }
-  return logits;
+  return decode(batch.input, state);  // [B,T,V]
 }
 
 std::unique_ptr<DecodeState> Rnn::start(const Tensor& source, const Tensor& lengths,

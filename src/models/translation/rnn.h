@@ -63,7 +63,7 @@ class Rnn : public Seq2SeqModel {
  public:
   Rnn(const Scope& s, const RnnConfig& config);
 
-  Tensor logits(const Batch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor logits(const Batch& batch) const override;
   std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths,
                                      int64_t beam) const override;
   Tensor step(const Tensor& tokens, DecodeState& state) const override;
@@ -74,8 +74,8 @@ class Rnn : public Seq2SeqModel {
  private:
   struct State;
   void encode(const Tensor& source, const Tensor& lengths, State& state) const;
-  Tensor decode(const Tensor& target, State& state, Tensor* weights = nullptr) const;
-  Tensor context_of(const Tensor& queries, const State& state, Tensor* weights) const;
+  Tensor decode(const Tensor& target, State& state) const;
+  Tensor context_of(const Tensor& queries, const State& state) const;
 
   RnnConfig config_;
   std::optional<Embedding> source_embedding_;

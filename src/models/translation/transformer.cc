@@ -10,19 +10,26 @@ namespace heed {
 namespace {
 
 LayerConfig layer_config(const TransformerConfig& config, bool decoder) {
-  return {.width = config.width,
-          .heads = config.heads,
-          .hidden = config.hidden,
-          .activation = activation_of(config.activation),
-          .dropout = config.dropout,
-          .attention_dropout = config.attention_dropout,
-          .hidden_dropout = config.hidden_dropout,
-          .pre_norm = config.pre_norm,
-          .cross = decoder,
-          .residual = config.residual,
-          .relative_distance = config.positions == "relative" ? config.relative_distance : 0,
-          .relative_future = !decoder,
-          .epsilon = config.epsilon};
+  LayerConfig layer{
+      .width = config.width,
+      .mixer = mixer<SelfAttention>(
+          {.width = config.width,
+           .heads = config.heads,
+           .dropout = config.attention_dropout,
+           .relative_distance = config.positions == "relative" ? config.relative_distance : 0,
+           .relative_future = !decoder}),
+      .hidden = config.hidden,
+      .activation = activation_of(config.activation),
+      .dropout = config.dropout,
+      .hidden_dropout = config.hidden_dropout,
+      .pre_norm = config.pre_norm,
+      .residual = config.residual,
+      .epsilon = config.epsilon};
+  if (decoder) {
+    layer.cross = {
+        .width = config.width, .heads = config.heads, .dropout = config.attention_dropout};
+  }
+  return layer;
 }
 
 PositionsConfig positions_config(const TransformerConfig& config) {
@@ -38,9 +45,9 @@ Init embedding_init(const TransformerConfig& config) {
 
 // Caches of the decoder's layers and, for each, the keys and values of the memory.
 struct TransformerState : DecodeState {
-  std::vector<KvCache> caches;  // R rows
-  std::vector<Tensor> memory;   // [B,S,2,H,D]
-  Tensor lengths;               // i32 [B]
+  std::vector<std::unique_ptr<MixerCache>> caches;  // R rows
+  std::vector<Tensor> memory;                       // [B,S,2,H,D]
+  Tensor lengths;                                   // i32 [B]
   int64_t beam = 1;
   int64_t position = 0;
 };
@@ -62,11 +69,13 @@ Transformer::Transformer(const Scope& s, const TransformerConfig& config)
   }
   encoder_.reserve(static_cast<size_t>(config.encoder_layers));
   for (int64_t i = 0; i < config.encoder_layers; ++i) {
-    encoder_.emplace_back(s / "encoder" / i, layer_config(config, false));
+    encoder_.emplace_back(s / "encoder" / i, layer_config(config, false),
+                          AttentionLabel{"encoder", i});
   }
   decoder_.reserve(static_cast<size_t>(config.decoder_layers));
   for (int64_t i = 0; i < config.decoder_layers; ++i) {
-    decoder_.emplace_back(s / "decoder" / i, layer_config(config, true));
+    decoder_.emplace_back(s / "decoder" / i, layer_config(config, true),
+                          AttentionLabel{"decoder", i});
   }
   if (config.final_norm) {
     encoder_norm_.emplace(s / "encoder" / "norm", config.width, config.epsilon);
@@ -79,11 +88,17 @@ Transformer::Transformer(const Scope& s, const TransformerConfig& config)
   }
 }
 
-Tensor Transformer::embed(const Embedding& embedding, const Tensor& ids, int64_t past) const {
+// A joint vocabulary has one embedding; encoder and decoder still count their own positions.
+Tensor Transformer::embed_source(const Tensor& ids) const {
+  const Embedding& embedding = source_embedding_ ? *source_embedding_ : target_embedding_;
   const float scale = std::sqrt(static_cast<float>(config_.width));
-  const Positions& positions =
-      &embedding == &target_embedding_ ? decoder_positions_ : encoder_positions_;
-  return dropout(positions(embedding(ids, scale), past), config_.dropout);  // [B,T,C]
+  return dropout(encoder_positions_(embedding(ids, scale)), config_.dropout);  // [B,S,C]
+}
+
+Tensor Transformer::embed_target(const Tensor& ids, int64_t past) const {
+  const float scale = std::sqrt(static_cast<float>(config_.width));
+  return dropout(decoder_positions_(target_embedding_(ids, scale), past),
+                 config_.dropout);  // [B,T,C]
 }
 
 // The lecture's experiment: where residual connections do not carry the positions up, every layer
@@ -103,38 +118,22 @@ Tensor Transformer::project(const Tensor& x) const {
   return output_ ? (*output_)(x) : target_embedding_.logits(x, output_bias_);
 }
 
-Tensor Transformer::encode(const Tensor& source, const Tensor& lengths,
-                           std::vector<LayerAttention>* maps) const {
-  const Embedding& embedding = source_embedding_ ? *source_embedding_ : target_embedding_;
-  Residual stream{embed(embedding, source), Tensor()};  // [B,S,C]
+Tensor Transformer::encode(const Tensor& source, const Tensor& lengths) const {
+  Residual stream{embed_source(source), Tensor()};  // [B,S,C]
   for (size_t i = 0; i < encoder_.size(); ++i) {
-    LayerContext context{.self = {.lengths = lengths, .weights = maps != nullptr}};
-    Tensor weights;
-    context.self_weights = &weights;
-    stream = encoder_[i](with_timing(std::move(stream), i), context);
-    if (maps != nullptr) {
-      maps->push_back({"encoder", static_cast<int64_t>(i), weights});
-    }
+    stream = encoder_[i](with_timing(std::move(stream), i), {.self = {.lengths = lengths}});
   }
   return finish(encoder_norm_, stream);  // [B,S,C]
 }
 
-Tensor Transformer::decode(const Tensor& target, const Tensor& memory, const Tensor& lengths,
-                           std::vector<LayerAttention>* maps) const {
-  Residual stream{embed(target_embedding_, target), Tensor()};  // [B,T,C]
+Tensor Transformer::decode(const Tensor& target, const Tensor& memory,
+                           const Tensor& lengths) const {
+  Residual stream{embed_target(target), Tensor()};  // [B,T,C]
   for (size_t i = 0; i < decoder_.size(); ++i) {
-    Tensor self_weights;
-    Tensor cross_weights;
-    const LayerContext context{.self = {.causal = true, .weights = maps != nullptr},
-                               .memory = decoder_[i].project_memory(memory),  // [B,S,2,H,D]
-                               .cross = {.lengths = lengths, .weights = maps != nullptr},
-                               .self_weights = &self_weights,
-                               .cross_weights = &cross_weights};
+    const LayerContext context{
+        .self = {.causal = true},
+        .memory = {.kv = decoder_[i].project_memory(memory), .lengths = lengths}};  // [B,S,2,H,D]
     stream = decoder_[i](with_timing(std::move(stream), i), context);
-    if (maps != nullptr) {
-      maps->push_back({"decoder", static_cast<int64_t>(i), self_weights});
-      maps->push_back({"cross", static_cast<int64_t>(i), cross_weights});
-    }
   }
   return project(finish(decoder_norm_, stream));  // [B,T,V]
 }
@@ -151,9 +150,9 @@ Tensor Transformer::finish(const std::optional<LayerNorm>& norm, Residual& strea
   return config_.residual ? add(stream.x, branch) : branch;
 }
 
-Tensor Transformer::logits(const Batch& batch, std::vector<LayerAttention>* maps) const {
-  const Tensor memory = encode(batch.source, batch.source_lengths, maps);  // [B,S,C]
-  return decode(batch.input, memory, batch.source_lengths, maps);          // [B,T,V]
+Tensor Transformer::logits(const Batch& batch) const {
+  const Tensor memory = encode(batch.source, batch.source_lengths);  // [B,S,C]
+  return decode(batch.input, memory, batch.source_lengths);          // [B,T,V]
 }
 
 std::unique_ptr<DecodeState> Transformer::start(const Tensor& source, const Tensor& lengths,
@@ -161,8 +160,8 @@ std::unique_ptr<DecodeState> Transformer::start(const Tensor& source, const Tens
   check(beam >= 1, "[transformer] a beam of {}, expected 1 or more", beam);
   auto state = std::make_unique<TransformerState>();
   const Tensor memory = encode(source, lengths);  // [B,S,C]
-  state->caches.resize(decoder_.size());
   for (const TransformerLayer& layer : decoder_) {
+    state->caches.push_back(layer.make_cache({.rows = source.dim(0) * beam}));
     state->memory.push_back(layer.project_memory(memory));  // [B,S,2,H,D]
   }
   state->lengths = lengths;
@@ -174,13 +173,11 @@ Tensor Transformer::step(const Tensor& tokens, DecodeState& base) const {
   auto& state = static_cast<TransformerState&>(base);
   const int64_t rows = tokens.size();
   const Tensor ids = tokens.reshape({rows, 1});
-  Residual stream{embed(target_embedding_, ids, state.position), Tensor()};  // [R,1,C]
+  Residual stream{embed_target(ids, state.position), Tensor()};  // [R,1,C]
   for (size_t i = 0; i < decoder_.size(); ++i) {
     stream = decoder_[i](with_timing(std::move(stream), i, state.position),
-                         {.self = {.causal = true},
-                          .memory = state.memory[i],
-                          .cross = {.lengths = state.lengths},
-                          .cache = &state.caches[i],
+                         {.self = {.causal = true, .caches = {state.caches[i].get()}},
+                          .memory = {.kv = state.memory[i], .lengths = state.lengths},
                           .beam = state.beam});
   }
   ++state.position;
@@ -191,8 +188,8 @@ Tensor Transformer::step(const Tensor& tokens, DecodeState& base) const {
 void Transformer::select(DecodeState& base, std::span<const int64_t> sources,
                          std::span<const int64_t> rows) const {
   auto& state = static_cast<TransformerState&>(base);
-  for (KvCache& cache : state.caches) {
-    cache.select(rows);
+  for (const std::unique_ptr<MixerCache>& cache : state.caches) {
+    cache->select(rows);
   }
   for (Tensor& memory : state.memory) {
     memory = select_rows(memory, sources);

@@ -76,7 +76,7 @@ class Transformer : public Seq2SeqModel {
  public:
   Transformer(const Scope& s, const TransformerConfig& config);
 
-  Tensor logits(const Batch& batch, std::vector<LayerAttention>* maps = nullptr) const override;
+  Tensor logits(const Batch& batch) const override;
   std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths,
                                      int64_t beam) const override;
   Tensor step(const Tensor& tokens, DecodeState& state) const override;
@@ -86,14 +86,13 @@ class Transformer : public Seq2SeqModel {
   int64_t longest() const override { return config_.positions == "learned" ? config_.longest : 0; }
 
   // source i32 [B,S] -> memory [B,S,C]
-  Tensor encode(const Tensor& source, const Tensor& lengths = {},
-                std::vector<LayerAttention>* maps = nullptr) const;
+  Tensor encode(const Tensor& source, const Tensor& lengths = {}) const;
   // target i32 [B,T], memory [B,S,C] -> logits [B,T,V]
-  Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& lengths = {},
-                std::vector<LayerAttention>* maps = nullptr) const;
+  Tensor decode(const Tensor& target, const Tensor& memory, const Tensor& lengths = {}) const;
 
  private:
-  Tensor embed(const Embedding& embedding, const Tensor& ids, int64_t past = 0) const;
+  Tensor embed_source(const Tensor& ids) const;                    // [B,S] -> [B,S,C]
+  Tensor embed_target(const Tensor& ids, int64_t past = 0) const;  // [B,T] -> [B,T,C]
   Residual with_timing(Residual stream, size_t layer, int64_t past = 0) const;
   Tensor finish(const std::optional<LayerNorm>& norm, Residual& stream) const;
   Tensor project(const Tensor& x) const;  // [..., C] -> logits [..., V]

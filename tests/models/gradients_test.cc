@@ -1,0 +1,285 @@
+// Every parameter of every model learns: a loss over all that a model can say gives each of them a
+// gradient. A parameter without one is a layer that is built but not used.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "autograd/tape.h"
+#include "models/registry.h"
+#include "ops/loss/cross_entropy.h"
+#include "ops/pointwise.h"
+#include "support/language_check.h"
+
+namespace heed::testing {
+namespace {
+
+constexpr int64_t kRows = 3;
+constexpr int64_t kSteps = 9;
+
+struct Variant {
+  std::string name;
+  Json config;
+};
+
+// The smallest form of each kind, and what each of its options adds.
+struct Family {
+  Json base;
+  std::vector<Variant> options;
+};
+
+Family transformer_family() {
+  return {
+      {{"kind", "transformer"},
+       {"vocabulary", 20},
+       {"width", 16},
+       {"heads", 2},
+       {"hidden", 24},
+       {"encoder_layers", 2},
+       {"decoder_layers", 2}},
+      {{"plain", {}},
+       {"learned", {{"positions", "learned"}, {"longest", 12}}},
+       {"learned_apart", {{"positions", "learned"}, {"longest", 12}, {"source_vocabulary", 20}}},
+       {"relative", {{"positions", "relative"}, {"relative_distance", 2}}},
+       {"pre_norm", {{"pre_norm", true}}},
+       {"no_final_norm", {{"final_norm", false}}},
+       {"no_residual", {{"residual", false}}},
+       {"output", {{"tied_output", false}, {"output_bias", true}}},
+       {"output_bias", {{"output_bias", true}}}}};
+}
+
+Family rnn_family() {
+  return {{{"kind", "rnn"},
+           {"vocabulary", 20},
+           {"embedding", 12},
+           {"hidden", 12},
+           {"attention_width", 12}},
+          {{"plain", {}},
+           {"gru", {{"cell", "gru"}}},
+           {"apart", {{"source_vocabulary", 20}, {"tied_output", false}}},
+           {"layers", {{"encoder_layers", 2}, {"decoder_layers", 3}}},
+           {"one_way", {{"bidirectional", false}}},
+           {"no_attention", {{"attention", false}}}}};
+}
+
+Family conv_family() {
+  return {{{"kind", "conv"},
+           {"vocabulary", 20},
+           {"embedding", 12},
+           {"hidden", 12},
+           {"encoder_layers", 2},
+           {"decoder_layers", 2},
+           {"longest", 12}},
+          {{"plain", {}}, {"apart", {{"source_vocabulary", 20}, {"tied_output", false}}}}};
+}
+
+Family gpt_family() {
+  return {{{"kind", "gpt2"},
+           {"vocabulary", 20},
+           {"context", 12},
+           {"width", 16},
+           {"heads", 2},
+           {"layers", 2}},
+          {{"plain", {}},
+           {"local_and_compressed", {{"attention", "LM"}, {"window", 4}}},
+           {"output", {{"tied_output", false}}}}};
+}
+
+Family bert_family() {
+  return {{{"kind", "bert"},
+           {"vocabulary", 20},
+           {"longest", 12},
+           {"width", 16},
+           {"heads", 2},
+           {"layers", 2},
+           {"hidden", 24}},
+          {{"plain", {}},
+           {"no_pooler", {{"pooler", false}}},
+           {"masked", {{"masked_head", true}, {"next_head", true}}},
+           {"classes", {{"labels", 3}}}}};
+}
+
+Family rnn_encoder_family() {
+  return {{{"kind", "rnn_encoder"}, {"vocabulary", 20}, {"embedding", 12}, {"hidden", 12}},
+          {{"plain", {}},
+           {"classes", {{"labels", 3}}},
+           {"gru", {{"cell", "gru"}, {"layers", 2}}},
+           {"one_way", {{"bidirectional", false}}}}};
+}
+
+Family music_family() {
+  return {{{"kind", "music_transformer"},
+           {"vocabulary", 20},
+           {"width", 16},
+           {"heads", 2},
+           {"layers", 2},
+           {"hidden", 24},
+           {"relative_distance", 4}},
+          {{"plain", {}},
+           {"sinusoidal", {{"positions", "sinusoidal"}, {"relative_distance", 0}}},
+           {"shared", {{"relative_per_head", false}}},
+           {"cycles", {{"cycles", {2, 3}}}},
+           {"pitches", {{"pitch_distance", 5}, {"vocabulary", 144}}},
+           {"output", {{"tied_output", false}}}}};
+}
+
+Family rnn_language_family() {
+  return {{{"kind", "rnn_language"}, {"vocabulary", 20}, {"embedding", 12}, {"hidden", 12}},
+          {{"plain", {}}, {"gru", {{"cell", "gru"}}}, {"tied", {{"tied_output", true}}}}};
+}
+
+Family image_family() {
+  return {{{"kind", "image_transformer"},
+           {"rows", 4},
+           {"columns", 6},
+           {"channels", 2},
+           {"levels", 5},
+           {"width", 16},
+           {"heads", 2},
+           {"layers", 2},
+           {"hidden", 24},
+           {"block_rows", 2},
+           {"block_columns", 3}},
+          {{"plain", {}},
+           {"full", {{"attention", "full"}}},
+           {"local1d", {{"attention", "local1d"}, {"block", 6}, {"memory", 9}}},
+           {"classes", {{"classes", 3}}},
+           {"enlarges", {{"source_rows", 2}, {"source_columns", 3}, {"encoder_layers", 2}}},
+           {"neighbours", {{"neighbours", 2}}},
+           {"mixture", {{"output", "mixture"}, {"mixtures", 3}, {"neighbours", 2}}}}};
+}
+
+Family pixel_cnn_family() {
+  return {{{"kind", "pixel_cnn"},
+           {"rows", 4},
+           {"columns", 6},
+           {"channels", 2},
+           {"levels", 5},
+           {"width", 8},
+           {"layers", 2},
+           {"kernel", 3}},
+          {{"plain", {}},
+           {"classes", {{"classes", 3}}},
+           {"non_local", {{"non_local", 1}}},
+           {"mixture", {{"output", "mixture"}, {"mixtures", 3}}}}};
+}
+
+std::vector<Variant> variants() {
+  std::vector<Variant> all;
+  for (const Family& family : {transformer_family(), rnn_family(), conv_family(), gpt_family(),
+                               bert_family(), rnn_encoder_family(), music_family(),
+                               rnn_language_family(), image_family(), pixel_cnn_family()}) {
+    for (const Variant& option : family.options) {
+      Json config = family.base;
+      config.update(option.config.is_null() ? Json::object() : option.config);
+      all.push_back({config["kind"].get<std::string>() + "_" + option.name, config});
+    }
+  }
+  return all;
+}
+
+Tensor ints(int64_t below, const Shape& shape) {
+  return Tensor::from_ints(noise_tokens(shape.size(), below), shape);
+}
+Tensor lengths() { return Tensor::from_ints(std::vector<int32_t>{9, 4, 7}, {kRows}); }
+
+Tensor loss_of(const Seq2SeqModel& model) {
+  const int64_t vocabulary = model.target_vocabulary();
+  const Tensor tokens = ints(vocabulary, {kRows, kSteps});
+  Batch batch;
+  batch.source = tokens;
+  batch.source_lengths = lengths();
+  batch.input = tokens;
+  batch.target_lengths = lengths();
+  return cross_entropy(model.logits(batch), ints(vocabulary - 1, {kRows, kSteps}));
+}
+
+Tensor loss_of(const LanguageModel& model) {
+  const int64_t vocabulary = model.vocabulary();
+  return cross_entropy(model.logits(ints(vocabulary, {kRows, kSteps})),
+                       ints(vocabulary - 1, {kRows, kSteps}));
+}
+
+// All heads that there are; without any, the summary stands for one.
+Tensor loss_of(const TextEncoder& model, const Json& config) {
+  const TextBatch batch{.tokens = ints(model.vocabulary(), {kRows, kSteps}),
+                        .types = ints(2, {kRows, kSteps}),
+                        .lengths = lengths()};
+  const Tensor hidden = model.hidden(batch);
+  if (config.value("masked_head", false)) {
+    const auto& masked = dynamic_cast<const MaskedModel&>(model);
+    const Tensor places = Tensor::from_ints(std::vector<int32_t>{1, 10, 19}, {3});
+    return add(cross_entropy(masked.words(hidden, places), ints(model.vocabulary(), {3})),
+               cross_entropy(masked.follows(hidden, batch), ints(2, {kRows})));
+  }
+  if (model.labels() > 0) {
+    return cross_entropy(model.classes(batch), ints(model.labels(), {kRows}));
+  }
+  return cross_entropy(model.summary(hidden, batch), ints(model.width(), {kRows}));
+}
+
+Tensor loss_of(const ImageModel& model) {
+  const ImageLayout layout = model.layout();
+  const Tensor values = ints(layout.levels, {kRows, layout.samples()});
+  ImageBatch batch{.values = values, .classes = {}, .source = {}};
+  if (model.classes() > 0) {
+    batch.classes = ints(model.classes(), {kRows});
+  }
+  if (model.source().rows > 0) {
+    batch.source = ints(layout.levels, {kRows, model.source().samples()});
+  }
+  return model.loss(model.outputs(batch), values, Reduction::mean);
+}
+
+Tensor loss_of(const Model& model, const Json& config) {
+  if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(&model)) {
+    return loss_of(*translator);
+  }
+  if (const auto* language = dynamic_cast<const LanguageModel*>(&model)) {
+    return loss_of(*language);
+  }
+  if (const auto* encoder = dynamic_cast<const TextEncoder*>(&model)) {
+    return loss_of(*encoder, config);
+  }
+  return loss_of(dynamic_cast<const ImageModel&>(model));
+}
+
+class GradientsTest : public ::testing::TestWithParam<Variant> {};
+
+TEST_P(GradientsTest, EveryParameterHasOne) {
+  const Json config = resolve_model_config(GetParam().config, "test");
+  ParameterStore store;
+  const auto model = make_model(store.root(), config);
+  store.allocate(DType::f32, 3);
+  Tape tape(5);
+  {
+    const TapeScope scope(tape);
+    tape.backward(loss_of(*model, config));
+  }
+  store.finish_gradients();
+  EXPECT_FALSE(store.entries().empty());
+  for (const ParameterEntry& entry : store.entries()) {
+    const std::vector<float> gradient = entry.slot.grad.to_vector();
+    EXPECT_TRUE(std::all_of(gradient.begin(), gradient.end(), [](float g) {
+      return std::isfinite(g);
+    })) << entry.name;
+    EXPECT_TRUE(std::any_of(gradient.begin(), gradient.end(), [](float g) { return g != 0.0F; }))
+        << entry.name << " learns nothing";
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Variants, GradientsTest, ::testing::ValuesIn(variants()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(Gradients, OfEveryModelThatIsRegistered) {
+  for (const ModelHelp& model : describe_models()) {
+    const std::vector<Variant> all = variants();
+    EXPECT_TRUE(
+        std::any_of(all.begin(), all.end(),
+                    [&](const Variant& variant) { return variant.config["kind"] == model.kind; }))
+        << model.kind << " has no variant here";
+  }
+}
+
+}  // namespace
+}  // namespace heed::testing
