@@ -123,7 +123,7 @@ Tensor PixelCnn::outputs(const ImageBatch& batch, std::vector<LayerAttention>* m
       left = add(left, seen.reshape(image));
     }
   }
-  const Tensor x = hidden_(activate(left, Activation::relu), Activation::relu);
+  const Tensor x = hidden_(relu(left), Activation::relu);
   return project_(x).reshape({image[0], layout_.samples(), output_.size()});  // [B,T,O]
 }
 
