@@ -19,6 +19,10 @@ namespace HWY_NAMESPACE {
 
 HWY_INLINE FloatVec infinity() { return set(std::numeric_limits<float>::infinity()); }
 
+// exp for arguments up to 104 that are numbers: exactly 0 for very negative ones, as masked softmax
+// needs.
+HWY_INLINE FloatVec exp(FloatVec x) { return hn::Exp(FloatTag(), x); }
+
 // For arguments that cannot be too large: NaN stays NaN, too little becomes 0.
 HWY_INLINE FloatVec bounded_exp(FloatVec x) {
   return hn::IfThenElse(hn::IsNaN(x), x, hn::Exp(FloatTag(), x));

@@ -13,7 +13,7 @@ namespace heed {
 Tensor gated_linear_unit(const Tensor& x) {
   const int64_t width = x.dim(-1) / 2;
   const std::vector<Tensor> halves = split(x, -1, {width, width});
-  return mul(halves[0], activate(halves[1], Activation::sigmoid));  // [..., C]
+  return mul(halves[0], sigmoid(halves[1]));  // [..., C]
 }
 
 Tensor blend(const Tensor& a, const Tensor& b) { return scale(add(a, b), std::sqrt(0.5F)); }

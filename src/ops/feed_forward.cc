@@ -1,11 +1,12 @@
 #include "ops/feed_forward.h"
 
 #include "autograd/tape.h"
-#include "kernels/elementwise/activate.h"
 #include "kernels/elementwise/dropout.h"
+#include "kernels/elementwise/pointwise.h"
 #include "ops/check.h"
 #include "ops/linear.h"
 #include "ops/linear_backward.h"
+#include "ops/operands.h"
 
 namespace heed {
 namespace {
@@ -26,19 +27,28 @@ struct Saved {
   kernels::Dropout dropout;
 };
 
+// activation(pre), as the forward pass had it.
+Tensor activated_again(const Saved& saved) {
+  Tensor hidden = Tensor::empty(saved.hidden.shape(), saved.hidden.dtype());
+  kernels::unary(
+      {.n = hidden.size(), .function = saved.activation, .x = in(saved.hidden), .y = out(hidden)});
+  return hidden;
+}
+
 // dropout(activation(pre)), as the forward pass had it.
 Tensor hidden_again(const Saved& saved) {
   if (saved.activation == Activation::relu) {
     return saved.hidden;
   }
-  Tensor hidden = Tensor::empty(saved.hidden.shape(), saved.hidden.dtype());
-  kernels::activate({.n = hidden.size(),
-                     .dtype = hidden.dtype(),
-                     .activation = saved.activation,
-                     .x = saved.hidden.raw(),
-                     .y = hidden.raw()});
+  const Tensor hidden = activated_again(saved);
   drop(hidden, saved.dropout);
   return hidden;
+}
+
+// What the derivative of the activation is computed from.
+Tensor saved_for_derivative(const Saved& saved) {
+  const bool from_value = kernels::row_of(saved.activation).saved == kernels::Saved::value;
+  return from_value && saved.activation != Activation::relu ? activated_again(saved) : saved.hidden;
 }
 
 // With h = dropout(f(p)), p = x W1^T + b1:
@@ -58,13 +68,12 @@ void backward(const Saved& saved, const Tensor& dy) {
   } else {
     drop(d_hidden, saved.dropout);
   }
-  kernels::activate_backward({.n = d_hidden.size(),
-                              .dtype = d_hidden.dtype(),
-                              .activation = saved.activation,
-                              .x = saved.hidden.raw(),
-                              .dy = d_hidden.raw(),
-                              .dx = d_hidden.raw(),
-                              .scale = scale});
+  kernels::unary_backward({.n = d_hidden.size(),
+                           .function = saved.activation,
+                           .saved = in(saved_for_derivative(saved)),
+                           .dy = in(d_hidden),
+                           .dx = out(d_hidden),
+                           .scale = scale});
   linear_backward({.x = saved.x, .weight = saved.w1, .bias = saved.b1, .dy = d_hidden});
 }
 
@@ -86,11 +95,8 @@ Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
   if (keep_pre) {
     pre = hidden;
     hidden = Tensor::empty(pre.shape(), pre.dtype());  // [..., F]
-    kernels::activate({.n = pre.size(),
-                       .dtype = pre.dtype(),
-                       .activation = options.activation,
-                       .x = pre.raw(),
-                       .y = hidden.raw()});
+    kernels::unary(
+        {.n = pre.size(), .function = options.activation, .x = in(pre), .y = out(hidden)});
   }
   drop(hidden, dropout);
   Tensor y = linear(hidden, weights.w2, weights.b2);  // [..., C]

@@ -6,7 +6,7 @@
 // it keeps it once and computes the other again on the way back.
 #pragma once
 
-#include "kernels/elementwise/activation.h"
+#include "kernels/elementwise/functions.h"
 #include "tensor/tensor.h"
 
 namespace heed {

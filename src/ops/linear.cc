@@ -1,7 +1,7 @@
 #include "ops/linear.h"
 
 #include "autograd/tape.h"
-#include "kernels/elementwise/activate.h"
+#include "kernels/elementwise/pointwise.h"
 #include "kernels/matmul/matmul.h"
 #include "kernels/reduction/column_sum.h"
 #include "ops/check.h"
@@ -53,17 +53,20 @@ void linear_backward(const LinearGrads& grads) {
   }
 }
 
-Tensor activation_backward(Activation activation, const Tensor& x, const Tensor& dy, float scale) {
+namespace {
+
+// dy f'(x); `saved` is x or f(x), as the function's row says.
+Tensor before_activation(Activation function, const Tensor& saved, const Tensor& dy) {
   Tensor dx = Tensor::empty(dy.shape(), dy.dtype());
-  kernels::activate_backward({.n = dy.size(),
-                              .dtype = dy.dtype(),
-                              .activation = activation,
-                              .x = x.raw(),
-                              .dy = dy.raw(),
-                              .dx = dx.raw(),
-                              .scale = scale});
+  kernels::unary_backward({.n = dy.size(),
+                           .function = function,
+                           .saved = in(saved.defined() ? saved : dy),
+                           .dy = in(dy),
+                           .dx = out(dx)});
   return dx;
 }
+
+}  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
   check_float("linear", "x", x);
@@ -78,9 +81,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   shape.set(x.rank() - 1, weight.dim(0));
   Tensor y = Tensor::empty(shape, x.dtype());  // [..., out]
   Tape* tape = Tape::recording({&x, &weight, &bias});
-  const bool keep_pre =
-      tape != nullptr && activation != Activation::none && activation != Activation::relu;
-  Tensor pre = keep_pre ? Tensor::empty(shape, x.dtype()) : Tensor();
+  const kernels::Saved needed = kernels::row_of(activation).saved;
+  const bool keep_pre = tape != nullptr && needed == kernels::Saved::argument;
+  const Tensor pre = keep_pre ? Tensor::empty(shape, x.dtype()) : Tensor();
   kernels::matmul({.m = x.shape().product(0, x.rank() - 1),
                    .n = weight.dim(0),
                    .k = weight.dim(1),
@@ -92,12 +95,10 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
                    .activation = activation,
                    .pre_activation = keep_pre ? pre.raw() : nullptr});
   if (tape != nullptr) {
-    if (activation == Activation::relu) {
-      pre = y.detached();  // its sign is all that is needed
-    }
+    const Tensor saved = needed == kernels::Saved::value ? y.detached() : pre;
     tape->record(kLinear, y, [=](const Tensor& dy) {
       const Tensor d_pre =
-          activation == Activation::none ? dy : activation_backward(activation, pre, dy);
+          activation == Activation::none ? dy : before_activation(activation, saved, dy);
       linear_backward({.x = x, .weight = weight, .bias = bias, .dy = d_pre});
     });
   }

@@ -1,7 +1,7 @@
 // Linear maps: y = activation(x W^T + b), and products of batches of matrices.
 #pragma once
 
-#include "kernels/elementwise/activation.h"
+#include "kernels/elementwise/functions.h"
 #include "tensor/tensor.h"
 
 namespace heed {

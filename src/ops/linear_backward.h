@@ -1,7 +1,6 @@
 // The backward pass of a linear map, for the ops that contain one.
 #pragma once
 
-#include "kernels/elementwise/activation.h"
 #include "tensor/tensor.h"
 
 namespace heed {
@@ -13,9 +12,5 @@ struct LinearGrads {
   const Tensor& dy;    // gradient before the activation
 };
 void linear_backward(const LinearGrads& grads);
-
-// scale * dy * activation'(x); for relu, x may be what came out of it.
-Tensor activation_backward(Activation activation, const Tensor& x, const Tensor& dy,
-                           float scale = 1.0F);
 
 }  // namespace heed

@@ -1,7 +1,9 @@
 #include "ops/pointwise.h"
 
+#include <array>
+#include <utility>
+
 #include "autograd/tape.h"
-#include "kernels/elementwise/activate.h"
 #include "kernels/elementwise/dropout.h"
 #include "kernels/elementwise/pointwise.h"
 #include "kernels/reduction/axis_reduction.h"
@@ -10,31 +12,23 @@
 namespace heed {
 namespace {
 
-using kernels::Binary;
-using kernels::Unary;
-
-const OpName kAdd{"add"};
-const OpName kSub{"sub"};
-const OpName kMul{"mul"};
-const OpName kDiv{"div"};
-const OpName kMaximum{"maximum"};
-const OpName kMinimum{"minimum"};
 const OpName kScale{"scale"};
 const OpName kAddScalar{"add_scalar"};
-const OpName kExp{"exp"};
-const OpName kLog{"log"};
-const OpName kSqrt{"sqrt"};
-const OpName kRsqrt{"rsqrt"};
-const OpName kSquare{"square"};
-const OpName kAbs{"abs"};
-const OpName kNeg{"neg"};
-const OpName kSin{"sin"};
-const OpName kCos{"cos"};
-const OpName kErf{"erf"};
-const OpName kReciprocal{"reciprocal"};
-const OpName kActivate{"activate"};
 const OpName kDropout{"dropout"};
 const OpName kWhere{"where"};
+
+// A name on the tape for every row of the tables, none excepted: it is never recorded.
+template <size_t... kIndex>
+std::array<OpName, sizeof...(kIndex)> names_of(auto rows, std::index_sequence<kIndex...> /*all*/,
+                                               size_t skipped) {
+  return {OpName(rows[kIndex + skipped].name)...};
+}
+constexpr size_t kUnnamed = 1;  // Unary::none
+const auto kUnaryNames =
+    names_of(kernels::unary_rows(),
+             std::make_index_sequence<static_cast<size_t>(Unary::kCount) - kUnnamed>(), kUnnamed);
+const auto kBinaryNames = names_of(
+    kernels::binary_rows(), std::make_index_sequence<static_cast<size_t>(Binary::kCount)>(), 0);
 
 // Contributes scale * gradient, summed over the repetitions of `tensor`.
 void add_summed(const Tensor& tensor, const Tensor& gradient, float scale = 1.0F) {
@@ -77,89 +71,34 @@ void check_operands(const char* op, const Tensor& a, const Tensor& b) {
   check_repeats(op, "b", b, a.shape());
 }
 
-Tensor binary_value(const OpName& name, Binary function, const Tensor& a, const Tensor& b) {
-  check_operands(name.name(), a, b);
-  Tensor y = Tensor::empty(a.shape(), a.dtype());  // [...] as a
-  kernels::binary({.n = a.size(), .function = function, .a = in(a), .b = repeated(b), .y = out(y)});
-  return y;
+// Contributes dy times a slope that is the same everywhere.
+void contribute_constant(const Tensor& tensor, const Tensor& dy, float slope) {
+  if (slope == 1.0F && tensor.size() == dy.size()) {
+    add_grad(tensor, dy);  // handed on without a copy
+  } else {
+    add_summed(tensor, dy, slope);
+  }
 }
 
-// y = a + sign b. da = dy, db = sign dy summed over repetitions; neither needs a or b.
-Tensor sum_of(const OpName& name, Binary function, const Tensor& a, const Tensor& b) {
-  Tensor y = binary_value(name, function, a, b);
-  if (Tape* tape = Tape::recording({&a, &b})) {
-    const float sign = function == Binary::add ? 1.0F : -1.0F;
-    tape->record(name, y,
-                 [sign, a = a.gradient_handle(), b = b.gradient_handle()](const Tensor& dy) {
-                   if (needs_grad(a)) {
-                     add_grad(a, dy);
-                   }
-                   if (needs_grad(b) && sign > 0.0F && b.size() == dy.size()) {
-                     add_grad(b, dy);
-                   } else if (needs_grad(b)) {
-                     add_summed(b, dy, sign);
-                   }
-                 });
+// The gradient of a, or else of b.
+void contribute_partial(const kernels::BinaryRow& row, bool first, const Tensor& a, const Tensor& b,
+                        const Tensor& dy) {
+  const kernels::Reads reads = first ? row.reads_da : row.reads_db;
+  if (!reads.a && !reads.b) {
+    const double slope = first ? row.da(0.0, 0.0) : row.db(0.0, 0.0);
+    contribute_constant(first ? a : b, dy, static_cast<float>(slope));
+    return;
   }
-  return y;
-}
-
-// mul: da = dy b, db = dy a. div: da = dy / b, db = -dy a / b^2. maximum, minimum: dy goes to the
-// one that was taken. db is summed over the repetitions of b.
-Tensor product_of(const OpName& name, Binary function, const Tensor& a, const Tensor& b) {
-  Tensor y = binary_value(name, function, a, b);
-  if (Tape* tape = Tape::recording({&a, &b})) {
-    const bool picks = function == Binary::maximum || function == Binary::minimum;
-    const bool need_a = picks || needs_grad(b);
-    const bool need_b = picks || needs_grad(a) || function == Binary::div;
-    tape->record(name, y,
-                 [function, a = need_a ? a : a.gradient_handle(),
-                  b = need_b ? b : b.gradient_handle()](const Tensor& dy) {
-                   const auto part = [&](bool first) {
-                     contribute(first ? a : b, dy.shape(), [&](kernels::Out to, bool accumulate) {
-                       kernels::binary_backward({.n = dy.size(),
-                                                 .function = function,
-                                                 .first = first,
-                                                 .a = in(a),
-                                                 .b = repeated(b),
-                                                 .dy = in(dy),
-                                                 .out = to,
-                                                 .accumulate = accumulate});
-                     });
-                   };
-                   if (needs_grad(a)) {
-                     part(true);
-                   }
-                   if (needs_grad(b)) {
-                     part(false);
-                   }
-                 });
-  }
-  return y;
-}
-
-// dx = dy f'(x), from x or from y.
-Tensor function_of(const OpName& name, Unary function, const Tensor& x) {
-  check_float(name.name(), "x", x);
-  Tensor y = Tensor::empty(x.shape(), x.dtype());  // [...] as x
-  kernels::unary({.n = x.size(), .function = function, .x = in(x), .y = out(y)});
-  if (Tape* tape = Tape::recording({&x})) {
-    // The derivative of neg reads nothing; dy stands in.
-    Tensor saved = kernels::derives_from_output(function) ? y.detached() : x.detached();
-    if (function == Unary::neg) {
-      saved = Tensor();
-    }
-    tape->record(name, y, [function, saved, x = x.gradient_handle()](const Tensor& dy) {
-      const GradTarget target = grad_target(x);
-      kernels::unary_backward({.n = dy.size(),
-                               .function = function,
-                               .saved = in(saved.defined() ? saved : dy),
-                               .dy = in(dy),
-                               .dx = out(target.grad),
-                               .accumulate = target.accumulate});
-    });
-  }
-  return y;
+  contribute(first ? a : b, dy.shape(), [&](kernels::Out to, bool accumulate) {
+    kernels::binary_backward({.n = dy.size(),
+                              .function = row.function,
+                              .first = first,
+                              .a = in(a),
+                              .b = repeated(b),
+                              .dy = in(dy),
+                              .out = to,
+                              .accumulate = accumulate});
+  });
 }
 
 // For kernels that write gradients of x's own dtype only: write(dx, accumulate).
@@ -177,15 +116,29 @@ void contribute_narrow(const Tensor& x, const Write& write) {
 
 }  // namespace
 
-Tensor add(const Tensor& a, const Tensor& b) { return sum_of(kAdd, Binary::add, a, b); }
-Tensor sub(const Tensor& a, const Tensor& b) { return sum_of(kSub, Binary::sub, a, b); }
-Tensor mul(const Tensor& a, const Tensor& b) { return product_of(kMul, Binary::mul, a, b); }
-Tensor div(const Tensor& a, const Tensor& b) { return product_of(kDiv, Binary::div, a, b); }
-Tensor maximum(const Tensor& a, const Tensor& b) {
-  return product_of(kMaximum, Binary::maximum, a, b);
-}
-Tensor minimum(const Tensor& a, const Tensor& b) {
-  return product_of(kMinimum, Binary::minimum, a, b);
+// da and db are those of the function's row; db is summed over the repetitions of b. What neither
+// of them reads is not kept.
+Tensor pointwise(Binary function, const Tensor& a, const Tensor& b) {
+  const OpName& name = kBinaryNames[static_cast<size_t>(function)];
+  check_operands(name.name(), a, b);
+  Tensor y = Tensor::empty(a.shape(), a.dtype());  // [...] as a
+  kernels::binary({.n = a.size(), .function = function, .a = in(a), .b = repeated(b), .y = out(y)});
+  if (Tape* tape = Tape::recording({&a, &b})) {
+    const kernels::BinaryRow& row = kernels::row_of(function);
+    const bool keep_a = (needs_grad(a) && row.reads_da.a) || (needs_grad(b) && row.reads_db.a);
+    const bool keep_b = (needs_grad(a) && row.reads_da.b) || (needs_grad(b) && row.reads_db.b);
+    tape->record(name, y,
+                 [&row, a = keep_a ? a : a.gradient_handle(),
+                  b = keep_b ? b : b.gradient_handle()](const Tensor& dy) {
+                   if (needs_grad(a)) {
+                     contribute_partial(row, true, a, b, dy);
+                   }
+                   if (needs_grad(b)) {
+                     contribute_partial(row, false, a, b, dy);
+                   }
+                 });
+  }
+  return y;
 }
 
 // dx = factor dy
@@ -216,39 +169,28 @@ Tensor add_scalar(const Tensor& x, float value) {
   return y;
 }
 
-Tensor exp(const Tensor& x) { return function_of(kExp, Unary::exp, x); }
-Tensor log(const Tensor& x) { return function_of(kLog, Unary::log, x); }
-Tensor sqrt(const Tensor& x) { return function_of(kSqrt, Unary::sqrt, x); }
-Tensor rsqrt(const Tensor& x) { return function_of(kRsqrt, Unary::rsqrt, x); }
-Tensor square(const Tensor& x) { return function_of(kSquare, Unary::square, x); }
-Tensor abs(const Tensor& x) { return function_of(kAbs, Unary::abs, x); }
-Tensor neg(const Tensor& x) { return function_of(kNeg, Unary::neg, x); }
-Tensor sin(const Tensor& x) { return function_of(kSin, Unary::sin, x); }
-Tensor cos(const Tensor& x) { return function_of(kCos, Unary::cos, x); }
-Tensor erf(const Tensor& x) { return function_of(kErf, Unary::erf, x); }
-Tensor reciprocal(const Tensor& x) { return function_of(kReciprocal, Unary::reciprocal, x); }
-
-// dx = dy f'(x); relu needs only the sign, which its value has too.
-Tensor activate(const Tensor& x, Activation activation) {
-  check_float("activate", "x", x);
-  if (activation == Activation::none) {
+// dx = dy f'(x), from x or from f(x), as the function's row says.
+Tensor pointwise(Unary function, const Tensor& x) {
+  if (function == Unary::none) {
     return x;
   }
+  const OpName& name = kUnaryNames[static_cast<size_t>(function) - kUnnamed];
+  check_float(name.name(), "x", x);
   Tensor y = Tensor::empty(x.shape(), x.dtype());  // [...] as x
-  kernels::activate(
-      {.n = x.size(), .dtype = x.dtype(), .activation = activation, .x = x.raw(), .y = y.raw()});
+  kernels::unary({.n = x.size(), .function = function, .x = in(x), .y = out(y)});
   if (Tape* tape = Tape::recording({&x})) {
-    const Tensor saved = activation == Activation::relu ? y.detached() : x.detached();
-    tape->record(kActivate, y, [activation, saved, x = x.gradient_handle()](const Tensor& dy) {
-      contribute_narrow(x, [&](const Tensor& dx, bool accumulate) {
-        kernels::activate_backward({.n = dy.size(),
-                                    .dtype = dy.dtype(),
-                                    .activation = activation,
-                                    .x = saved.raw(),
-                                    .dy = dy.raw(),
-                                    .dx = dx.raw(),
-                                    .accumulate = accumulate});
-      });
+    const kernels::Saved needed = kernels::row_of(function).saved;
+    const Tensor saved = needed == kernels::Saved::value      ? y.detached()
+                         : needed == kernels::Saved::argument ? x.detached()
+                                                              : Tensor();
+    tape->record(name, y, [function, saved, x = x.gradient_handle()](const Tensor& dy) {
+      const GradTarget target = grad_target(x);
+      kernels::unary_backward({.n = dy.size(),
+                               .function = function,
+                               .saved = in(saved.defined() ? saved : dy),
+                               .dy = in(dy),
+                               .dx = out(target.grad),
+                               .accumulate = target.accumulate});
     });
   }
   return y;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/parallel.h"
-#include "kernels/reference/reduction.h"
+#include "kernels/reference/axis_reduction.h"
 #include "support/kernel_buffer.h"
 
 namespace heed::testing {

@@ -85,18 +85,7 @@ class Matrix {
   std::vector<T> memory_;
 };
 
-double activate(Activation activation, double x) {
-  switch (activation) {
-    case Activation::relu:
-      return std::max(x, 0.0);
-    case Activation::gelu:
-      return 0.5 * x * std::erfc(-x / std::sqrt(2.0));
-    case Activation::gelu_tanh:
-      return x / (1.0 + std::exp(-2.0 * std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x)));
-    default:
-      return x;
-  }
-}
+double activated(Activation function, double x) { return kernels::row_of(function).value(x); }
 
 struct Case {
   int64_t M, N, K;
@@ -183,7 +172,7 @@ void check_gemm(const Case& c, uint32_t seed) {
     for (int64_t j = 0; j < c.N; ++j) {
       const double sum = in.product(i, j, c.K) + (c.bias ? in.bias.value(0, j) : 0.0);
       const double expected =
-          activate(c.activation, sum) + (c.accumulate ? before.value(i, j) : 0.0);
+          activated(c.activation, sum) + (c.accumulate ? before.value(i, j) : 0.0);
       ASSERT_NEAR(result.value(i, j), expected, tolerance(c.K, c.c_is_f32, expected))
           << c << " at " << i << "," << j;
       if (c.pre) {
@@ -281,8 +270,37 @@ TEST_P(PanelsTest, ActivationsArePrecise) {
           .c_is_f32 = true,
           .activation = activation});
     for (int64_t i = 0; i < kCount; ++i) {
-      const double expected = activate(activation, a.value(i, 0));
+      const double expected = activated(activation, a.value(i, 0));
       ASSERT_NEAR(c.value(i, 0), expected, 5e-6 * std::abs(expected) + 1e-30) << a.value(i, 0);
+    }
+  }
+}
+
+// What rounding leaves of gelu far below zero does not grow with its argument.
+TEST_P(PanelsTest, ActivationsOfHugeNegativeSumsAreNothing) {
+  const std::vector<float> sums = {-105.0F, -1e10F, -1e30F, -3e38F};
+  const int64_t count = static_cast<int64_t>(sums.size());
+  Matrix<bf16> a(count, 1);
+  Matrix<bf16> b(1, 1);
+  Matrix<float> c(count, 1);
+  b.at(0, 0) = bf16(1.0F);
+  for (int64_t i = 0; i < count; ++i) {
+    a.at(i, 0) = bf16(sums[static_cast<size_t>(i)]);
+  }
+  for (const Activation activation : {Activation::relu, Activation::gelu, Activation::gelu_tanh}) {
+    gemm({.M = count,
+          .N = 1,
+          .K = 1,
+          .a = a.data(),
+          .lda = 1,
+          .b = b.data(),
+          .ldb = 1,
+          .c = c.data(),
+          .ldc = 1,
+          .c_is_f32 = true,
+          .activation = activation});
+    for (int64_t i = 0; i < count; ++i) {
+      EXPECT_NEAR(c.value(i, 0), 0.0, 1e-20) << a.value(i, 0);
     }
   }
 }

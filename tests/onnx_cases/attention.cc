@@ -172,7 +172,7 @@ Logits logits_of(const Inputs& inputs) {
   logits.product = scale(matmul(q, k, {.transpose_b = true}), inputs.scale);
   logits.capped = logits.product;
   if (inputs.softcap > 0.0F) {
-    const Tensor bounded = activate(scale(logits.product, 1.0F / inputs.softcap), Activation::tanh);
+    const Tensor bounded = tanh(scale(logits.product, 1.0F / inputs.softcap));
     logits.capped = scale(bounded, inputs.softcap);
   }
   Tensor biased = logits.capped;

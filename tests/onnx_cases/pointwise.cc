@@ -41,19 +41,19 @@ Outputs gelu_case(const Case& c) {
   const auto approximate = c.attribute<std::string>("approximate", "none");
   check(approximate == "none" || approximate == "tanh",
         "[{}] approximate is {}, expected none or tanh", c.op, approximate);
-  const auto kind = approximate == "tanh" ? Activation::gelu_tanh : Activation::gelu;
-  return {activate(floats(c.input(0)), kind)};
+  const Tensor x = floats(c.input(0));
+  return {approximate == "tanh" ? gelu_tanh(x) : gelu(x)};
 }
 
-Outputs mish_case(const Case& c) { return {activate(floats(c.input(0)), Activation::mish)}; }
+Outputs mish_case(const Case& c) { return {mish(floats(c.input(0)))}; }
 
 Outputs swish_case(const Case& c) {
   const float alpha = c.attribute<float>("alpha", 1.0F);
   const Tensor x = floats(c.input(0));
   if (alpha == 1.0F) {
-    return {activate(x, Activation::silu)};
+    return {silu(x)};
   }
-  return {mul(x, activate(scale(x, alpha), Activation::sigmoid))};
+  return {mul(x, sigmoid(scale(x, alpha)))};
 }
 
 Outputs softmax_case(const Case& c) { return softmax_with(softmax, c); }

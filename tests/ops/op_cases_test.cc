@@ -101,7 +101,7 @@ TEST_P(OpCaseTest, ValuesAndGradients) {
   {
     const TapeScope scope(tape);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (op_case().inputs[i].gradient && op_case().inputs[i].kind <= Kind::parameter) {
+      if (op_case().inputs[i].wants_gradient()) {
         tape.watch(inputs[i]);
       }
     }
@@ -137,7 +137,7 @@ TEST_P(OpCaseTest, BackwardAccumulates) {
   Tape tape(kCaseSeed);
   const TapeScope scope(tape);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (op_case().inputs[i].gradient && op_case().inputs[i].kind <= Kind::parameter) {
+    if (op_case().inputs[i].wants_gradient()) {
       tape.watch(inputs[i]);
       watched = std::min(watched, i);
     }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "kernels/elementwise/dropout.h"
@@ -13,11 +15,9 @@
 namespace heed::testing {
 namespace {
 
-using kernels::Binary;
-using kernels::Unary;
-
-using BinaryOp = Tensor (*)(const Tensor&, const Tensor&);
-using UnaryOp = Tensor (*)(const Tensor&);
+using kernels::BinaryRow;
+using kernels::Domain;
+using kernels::UnaryRow;
 
 // At least 0.3 from zero: for divisors and for functions with a pole there.
 std::vector<double> away_from_zero(int64_t n, bool positive) {
@@ -38,94 +38,60 @@ std::vector<double> lattice(int64_t n, double offset) {
   return values;
 }
 
-OpCase binary_case(Binary function, std::string name, Shape a, Shape b, Kind b_kind) {
-  static const std::pair<const char*, BinaryOp> kOps[] = {
-      {"add", add}, {"sub", sub},         {"mul", mul},
-      {"div", div}, {"maximum", maximum}, {"minimum", minimum}};
-  const auto& [op_name, op] = kOps[static_cast<int>(function)];
+OpCase binary_case(const BinaryRow& row, std::string name, Shape a, Shape b, Kind b_kind) {
   std::vector<Input> inputs{{.shape = a}, {.shape = b, .kind = b_kind}};
-  if (function == Binary::div) {
-    inputs[1].values = away_from_zero(b.size(), false);
-  } else if (function == Binary::maximum || function == Binary::minimum) {
+  if (row.domain_b != Domain::all) {
+    inputs[1].values = away_from_zero(b.size(), row.domain_b == Domain::positive);
+  } else if (row.compares) {
     inputs[0].values = lattice(a.size(), 0.0);
     inputs[1].values = lattice(b.size(), 0.25);
   }
-  return {.op = op_name,
+  return {.op = row.name,
           .name = std::move(name),
           .inputs = inputs,
-          .run = [run = op](
-                     const std::vector<Tensor>& t) { return std::vector<Tensor>{run(t[0], t[1])}; },
+          .run =
+              [&row](const std::vector<Tensor>& t) {
+                return std::vector<Tensor>{pointwise(row.function, t[0], t[1])};
+              },
           .reference =
-              [=](const std::vector<Array>& x) {
+              [&row, a](const std::vector<Array>& x) {
                 return std::vector<Array>{
-                    {a, reference::binary<double>(function, x[0].values, x[1].values)}};
+                    {a, reference::binary<double>(row.function, x[0].values, x[1].values)}};
               }};
 }
 
 std::vector<OpCase> binary_cases() {
   std::vector<OpCase> cases;
-  for (int i = 0; i < 6; ++i) {
-    const Binary function = static_cast<Binary>(i);
-    cases.push_back(binary_case(function, "equal", {3, 17}, {3, 17}, Kind::activation));
-    cases.push_back(binary_case(function, "vector", {2, 3, 7}, {7}, Kind::activation));
-    cases.push_back(binary_case(function, "matrix", {2, 3, 33}, {3, 33}, Kind::activation));
-    cases.push_back(binary_case(function, "one", {2, 33}, {1}, Kind::activation));
-    cases.push_back(binary_case(function, "scalar", {100}, {}, Kind::activation));
-    cases.push_back(binary_case(function, "f32_vector", {4, 17}, {17}, Kind::parameter));
-    cases.push_back(binary_case(function, "f32_equal", {2, 9}, {2, 9}, Kind::parameter));
+  for (const BinaryRow& row : kernels::binary_rows()) {
+    cases.push_back(binary_case(row, "equal", {3, 17}, {3, 17}, Kind::activation));
+    cases.push_back(binary_case(row, "vector", {2, 3, 7}, {7}, Kind::activation));
+    cases.push_back(binary_case(row, "matrix", {2, 3, 33}, {3, 33}, Kind::activation));
+    cases.push_back(binary_case(row, "one", {2, 33}, {1}, Kind::activation));
+    cases.push_back(binary_case(row, "scalar", {100}, {}, Kind::activation));
+    cases.push_back(binary_case(row, "f32_vector", {4, 17}, {17}, Kind::parameter));
+    cases.push_back(binary_case(row, "f32_equal", {2, 9}, {2, 9}, Kind::parameter));
   }
   return cases;
 }
 
-OpCase unary_case(Unary function) {
-  static const std::pair<const char*, UnaryOp> kOps[] = {{"exp", exp},
-                                                         {"log", log},
-                                                         {"sqrt", sqrt},
-                                                         {"rsqrt", rsqrt},
-                                                         {"square", square},
-                                                         {"abs", abs},
-                                                         {"neg", neg},
-                                                         {"sin", sin},
-                                                         {"cos", cos},
-                                                         {"erf", erf},
-                                                         {"reciprocal", reciprocal}};
-  const auto& [op_name, op] = kOps[static_cast<int>(function)];
+OpCase unary_case(const UnaryRow& row) {
   const Shape shape{3, 33};
   Input input{.shape = shape};
-  const bool positive =
-      function == Unary::log || function == Unary::sqrt || function == Unary::rsqrt;
-  if (positive || function == Unary::abs || function == Unary::reciprocal) {
-    input.values = away_from_zero(shape.size(), positive);
+  if (row.domain != Domain::all) {
+    input.values = away_from_zero(shape.size(), row.domain == Domain::positive);
   }
-  return {
-      .op = op_name,
-      .name = "plain",
-      .inputs = {input},
-      .run = [run = op](const std::vector<Tensor>& t) { return std::vector<Tensor>{run(t[0])}; },
-      .reference =
-          [=](const std::vector<Array>& x) {
-            Array y{shape, {}};
-            for (const double value : x[0].values) {
-              y.values.push_back(reference::unary(function, value));
-            }
-            return std::vector<Array>{y};
-          }};
-}
-
-OpCase activate_case(Activation activation) {
-  const Shape shape{3, 33};
-  return {.op = "activate",
-          .name = std::to_string(static_cast<int>(activation)),
-          .inputs = {{.shape = shape, .values = away_from_zero(shape.size(), false)}},
+  return {.op = row.name,
+          .name = "plain",
+          .inputs = {input},
           .run =
-              [=](const std::vector<Tensor>& t) {
-                return std::vector<Tensor>{activate(t[0], activation)};
+              [&row](const std::vector<Tensor>& t) {
+                return std::vector<Tensor>{pointwise(row.function, t[0])};
               },
           .reference =
-              [=](const std::vector<Array>& x) {
+              [&row, shape](const std::vector<Array>& x) {
                 Array y{shape, {}};
                 for (const double value : x[0].values) {
-                  y.values.push_back(reference::activate(activation, value));
+                  y.values.push_back(row.value(value));
                 }
                 return std::vector<Array>{y};
               }};
@@ -181,12 +147,10 @@ OpCase where_case(std::string name, Shape mask, Shape a, Shape b) {
 
 std::vector<OpCase> all() {
   std::vector<OpCase> cases = binary_cases();
-  for (int i = 0; i <= static_cast<int>(Unary::reciprocal); ++i) {
-    cases.push_back(unary_case(static_cast<Unary>(i)));
-  }
-  // Activation::none gives x itself, which no op recorded.
-  for (int i = 1; i <= static_cast<int>(Activation::leaky_relu); ++i) {
-    cases.push_back(activate_case(static_cast<Activation>(i)));
+  for (const UnaryRow& row : kernels::unary_rows()) {
+    if (row.function != Unary::none) {  // gives x itself, which no op recorded
+      cases.push_back(unary_case(row));
+    }
   }
   cases.push_back(affine_case("scale", -1.75F));
   cases.push_back(affine_case("add_scalar", 0.375F));
@@ -217,12 +181,53 @@ TEST(Elementwise, ErrorsNameTheOpAndBothValues) {
             "[sub] b is bf16 [2,3], expected f32");
   EXPECT_EQ(error_of([&] { div(ints, x); }), "[div] a is i32 [2,3], expected f32 or bf16");
   EXPECT_EQ(error_of([&] { exp(ints); }), "[exp] x is i32 [2,3], expected f32 or bf16");
-  EXPECT_EQ(error_of([&] { activate(ints, Activation::relu); }),
-            "[activate] x is i32 [2,3], expected f32 or bf16");
+  EXPECT_EQ(error_of([&] { relu(ints); }), "[relu] x is i32 [2,3], expected f32 or bf16");
   EXPECT_EQ(error_of([&] { dropout(x, 1.0F); }), "[dropout] p is 1, expected 0 <= p < 1");
   EXPECT_EQ(error_of([&] { where(x, x, x); }), "[where] mask is f32 [2,3], expected int8");
   EXPECT_EQ(error_of([&] { where(mask, x, x); }),
             "[where] mask is [2], expected [2,3], its last axes or one element");
+}
+
+// The functions by their names are the rows of the table.
+TEST(Elementwise, NamedFunctions) {
+  using UnaryOp = Tensor (*)(const Tensor&);
+  using BinaryOp = Tensor (*)(const Tensor&, const Tensor&);
+  const std::map<Unary, UnaryOp> unary_ops{{Unary::relu, relu},
+                                           {Unary::gelu, gelu},
+                                           {Unary::gelu_tanh, gelu_tanh},
+                                           {Unary::sigmoid, sigmoid},
+                                           {Unary::tanh, tanh},
+                                           {Unary::silu, silu},
+                                           {Unary::softplus, softplus},
+                                           {Unary::mish, mish},
+                                           {Unary::elu, elu},
+                                           {Unary::leaky_relu, leaky_relu},
+                                           {Unary::exp, exp},
+                                           {Unary::log, log},
+                                           {Unary::sqrt, sqrt},
+                                           {Unary::rsqrt, rsqrt},
+                                           {Unary::square, square},
+                                           {Unary::abs, abs},
+                                           {Unary::neg, neg},
+                                           {Unary::sin, sin},
+                                           {Unary::cos, cos},
+                                           {Unary::erf, erf},
+                                           {Unary::reciprocal, reciprocal}};
+  const std::map<Binary, BinaryOp> binary_ops{
+      {Binary::add, add},      {Binary::sub, sub},         {Binary::mul, mul},
+      {Binary::div, div},      {Binary::maximum, maximum}, {Binary::minimum, minimum},
+      {Binary::swiglu, swiglu}};
+  const Tensor x = Tensor::from(std::vector<float>{0.3F, 0.8F, 2.5F}, {3});
+  const Tensor b = Tensor::from(std::vector<float>{0.7F, -0.8F, 2.25F}, {3});
+  EXPECT_EQ(unary_ops.size() + 1, kernels::unary_rows().size());
+  for (const auto& [function, op] : unary_ops) {
+    EXPECT_EQ(op(x).to_vector(), pointwise(function, x).to_vector());
+  }
+  EXPECT_EQ(binary_ops.size(), kernels::binary_rows().size());
+  for (const auto& [function, op] : binary_ops) {
+    EXPECT_EQ(op(x, b).to_vector(), pointwise(function, x, b).to_vector());
+  }
+  EXPECT_EQ(pointwise(Unary::none, x).raw(), x.raw());
 }
 
 TEST(Elementwise, AddHandsItsGradientOnWithoutACopy) {
@@ -266,9 +271,8 @@ TEST(Elementwise, GradientsOfAnotherDtype) {
   x.set_slot(&slot);
   Tape tape(1);
   const TapeScope scope(tape);
-  Tensor y = activate(square(x), Activation::relu);
-  y = add(where(Tensor::from_bytes(std::vector<int8_t>{1}, {}), y, y),
-          activate(x, Activation::relu));
+  Tensor y = relu(square(x));
+  y = add(where(Tensor::from_bytes(std::vector<int8_t>{1}, {}), y, y), relu(x));
   y = add(y, mul(Tensor::full({4}, 2.0F, DType::bf16), x));
   y = add(y, dropout(x, 0.5F));
   tape.backward(y, Tensor::full({4}, 1.0F, DType::bf16));

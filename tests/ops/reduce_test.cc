@@ -6,7 +6,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
-#include "kernels/reference/reduction.h"
+#include "kernels/reference/axis_reduction.h"
 #include "support/op_case.h"
 
 namespace heed::testing {

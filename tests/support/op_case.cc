@@ -3,24 +3,12 @@
 #include <cmath>
 #include <limits>
 
-#include "base/random.h"
-
 namespace heed::testing {
 namespace {
 
 std::vector<OpCase>& table() {
   static auto* cases = new std::vector<OpCase>;
   return *cases;
-}
-
-double draw(const Input& input, const RandomStream& stream, uint64_t index) {
-  if (!input.values.empty()) {
-    return input.values[index];
-  }
-  if (input.kind == Kind::integer || input.kind == Kind::byte) {
-    return std::floor(input.offset + input.scale * stream.uniform(index));
-  }
-  return input.offset + input.scale * stream.normal(index);
 }
 
 }  // namespace
@@ -35,25 +23,7 @@ bool add_cases(std::vector<OpCase> cases) {
 const std::vector<OpCase>& all_cases() { return table(); }
 
 std::vector<Tensor> make_inputs(const OpCase& op_case, DType dtype) {
-  std::vector<Tensor> tensors;
-  for (const Input& input : op_case.inputs) {
-    const RandomStream stream{stream_of(op_case.op + "/" + op_case.name), tensors.size()};
-    std::vector<float> values;
-    for (int64_t i = 0; i < input.shape.size(); ++i) {
-      values.push_back(static_cast<float>(draw(input, stream, static_cast<uint64_t>(i))));
-    }
-    if (input.kind == Kind::integer) {
-      tensors.push_back(
-          Tensor::from_ints(std::vector<int32_t>(values.begin(), values.end()), input.shape));
-    } else if (input.kind == Kind::byte) {
-      tensors.push_back(
-          Tensor::from_bytes(std::vector<int8_t>(values.begin(), values.end()), input.shape));
-    } else {
-      const bool narrow = dtype == DType::bf16 && input.kind == Kind::activation;
-      tensors.push_back(Tensor::from(values, input.shape, narrow ? DType::bf16 : DType::f32));
-    }
-  }
-  return tensors;
+  return cases::draw_inputs(op_case.op + "/" + op_case.name, op_case.inputs, dtype);
 }
 
 Array to_array(const Tensor& tensor) {

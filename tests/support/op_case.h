@@ -1,14 +1,16 @@
-// One table of op cases drives the tests of values, of gradients and of speed.
+// One table of op cases drives the tests of values and of gradients.
 //
 // A case names the op as the tape does, describes its inputs, runs it, and gives the same maths in
 // double. The suite compares the outputs with the reference, and the gradients from the tape with
-// four-point differences of the reference, in f32 and in bf16.
+// four-point differences of the reference, in f32 and in bf16. Speed is measured on the sized cases
+// of ops/cases/sized_case.h, which describe their inputs in the same way.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "ops/cases/op_input.h"
 #include "tensor/tensor.h"
 
 namespace heed::testing {
@@ -19,23 +21,9 @@ struct Array {
   std::vector<double> values;
 };
 
-enum class Kind {
-  activation,  // f32 or bf16, as the case runs
-  parameter,   // f32 always: biases, gains
-  integer,     // i32, no gradient
-  byte,        // i8, no gradient: masks
-};
-
-struct Input {
-  Shape shape;
-  Kind kind = Kind::activation;
-  double scale = 1.0;   // normal numbers times scale plus offset; for integers: uniform in
-  double offset = 0.0;  // [offset, offset + scale)
-  bool gradient = true;
-  std::vector<double> values = {};  // given values instead of drawn ones
-};
-
-using Run = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+using cases::Input;
+using cases::Kind;
+using cases::Run;
 using Reference = std::function<std::vector<Array>(const std::vector<Array>&)>;
 
 struct OpCase {

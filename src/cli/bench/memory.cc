@@ -18,7 +18,7 @@ namespace {
 // Far more than any cache holds.
 constexpr int64_t kBytes = int64_t{512} << 20;
 
-double best_gigabytes_per_second(const Tensor& memory, int threads, int repetitions) {
+double best_bytes_per_second(const Tensor& memory, int threads, int repetitions) {
   const int before = num_threads();
   set_num_threads(threads);
   double best = std::numeric_limits<double>::infinity();
@@ -29,10 +29,14 @@ double best_gigabytes_per_second(const Tensor& memory, int threads, int repetiti
     best = std::min(best, time.count());
   }
   set_num_threads(before);
-  return static_cast<double>(memory.bytes()) / best / 1e9;
+  return static_cast<double>(memory.bytes()) / best;
 }
 
 }  // namespace
+
+double read_bytes_per_second(int threads, int repetitions) {
+  return best_bytes_per_second(Tensor::full({kBytes / 4}, 1.0F), threads, repetitions);
+}
 
 void bench_memory(const MemoryBench& bench, bool json) {
   const Tensor memory = Tensor::full({kBytes / 4}, 1.0F);
@@ -44,7 +48,7 @@ void bench_memory(const MemoryBench& bench, bool json) {
     fmt::print("reading {} MiB, the best of {}\n", kBytes >> 20, bench.repetitions);
   }
   for (const int count : threads) {
-    const double speed = best_gigabytes_per_second(memory, count, bench.repetitions);
+    const double speed = best_bytes_per_second(memory, count, bench.repetitions) / 1e9;
     if (json) {
       fmt::print(
           "{}\n",

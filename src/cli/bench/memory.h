@@ -9,4 +9,7 @@ struct MemoryBench {
 };
 void bench_memory(const MemoryBench& bench, bool json);
 
+// The best of `repetitions`.
+double read_bytes_per_second(int threads, int repetitions);
+
 }  // namespace heed::cli

@@ -22,6 +22,7 @@
 #include "cli/bench/layers.h"
 #include "cli/bench/memory.h"
 #include "cli/bench/music.h"
+#include "cli/bench/ops.h"
 #include "cli/bench/relative.h"
 #include "cli/command.h"
 #include "kernels/cpu.h"
@@ -140,8 +141,8 @@ void print(const Measurement& m, bool json) {
 }
 
 // Cases that print tables of their own.
-constexpr std::array<const char*, 5> kAlone{"layers", "relative", "images", "music-decode",
-                                            "memory"};
+constexpr std::array<const char*, 6> kAlone{"layers",       "relative", "images",
+                                            "music-decode", "memory",   "ops"};
 
 const BenchCase& find_case(const std::string& name) {
   std::vector<std::string> names;
@@ -212,6 +213,13 @@ void run(const Options& options) {
   if (cases.size() == 1 && cases[0] == "translate") {
     cases = {"mt-greedy-1", "mt-beam-1", "mt-greedy-32", "mt-beam-32"};
   }
+  if (cases[0] == "ops") {  // what follows are names of ops
+    bench_ops({.names = {cases.begin() + 1, cases.end()},
+               .dtypes = options.dtypes,
+               .repetitions = options.repetitions},
+              options.json);
+    return;
+  }
   for (const char* alone : kAlone) {
     if (std::ranges::count(cases, alone) > 0) {
       check(cases.size() == 1, "[bench] {} runs alone; leave out the other cases", alone);
@@ -256,6 +264,7 @@ void add_bench(CLI::App& app) {
   list +=
       "  music-decode generating music with a cache and without: speed, time of a minute, memory\n";
   list += "  memory       bytes that this machine reads a second, the limit of decoding\n";
+  list += "  ops [NAME]   every op, or those named: time, bytes, FLOP/s, share of the roofline\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
   bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
   bench
@@ -272,7 +281,8 @@ void add_bench(CLI::App& app) {
   add_layers_options(*bench, options->layers);
   bench->footer(list +
                 "\nExamples:\n  heed bench\n  heed bench mt-train --dtype bf16 --threads 2\n"
-                "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench layers "
+                "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench ops gelu "
+                "swiglu\n  heed bench layers "
                 "--svg layers.svg");
   bench->callback([options] { run(*options); });
 }

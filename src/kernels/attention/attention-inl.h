@@ -12,7 +12,7 @@
 
 #include "base/scratch.h"
 #include "kernels/attention/attention.h"
-#include "kernels/elementwise/activation-inl.h"
+#include "kernels/math-inl.h"
 #include "kernels/matmul/block_gemm-inl.h"
 #include "kernels/matmul/panels.h"
 #include "kernels/philox-inl.h"

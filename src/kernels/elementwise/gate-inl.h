@@ -7,7 +7,7 @@
 #define HEED_KERNELS_ELEMENTWISE_GATE_INL_H_
 #endif
 
-#include "kernels/elementwise/activation-inl.h"
+#include "kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {

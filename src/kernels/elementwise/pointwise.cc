@@ -1,5 +1,7 @@
 #include "kernels/elementwise/pointwise.h"
 
+#include <cassert>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/elementwise/pointwise.cc"
 #include <hwy/foreach_target.h>
@@ -8,210 +10,116 @@
 
 #include "base/parallel.h"
 #include "kernels/block-inl.h"
-#include "kernels/math-inl.h"
+#include "kernels/elementwise/functions-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {
 namespace HWY_NAMESPACE {
 
-using kernels::Binary;
-using kernels::Unary;
-
-template <Unary kFunction>
-HWY_INLINE FloatVec unary_value(FloatVec x) {
-  if constexpr (kFunction == Unary::exp) {
-    return whole_exp(x);
-  } else if constexpr (kFunction == Unary::log) {
-    return whole_log(x);
-  } else if constexpr (kFunction == Unary::sqrt) {
-    return hn::Sqrt(x);
-  } else if constexpr (kFunction == Unary::rsqrt) {
-    return hn::Div(set(1.0F), hn::Sqrt(x));
-  } else if constexpr (kFunction == Unary::square) {
-    return hn::Mul(x, x);
-  } else if constexpr (kFunction == Unary::abs) {
-    return hn::Abs(x);
-  } else if constexpr (kFunction == Unary::neg) {
-    return hn::Neg(x);
-  } else if constexpr (kFunction == Unary::sin) {
-    return hn::Sin(FloatTag(), x);
-  } else if constexpr (kFunction == Unary::cos) {
-    return hn::Cos(FloatTag(), x);
-  } else if constexpr (kFunction == Unary::erf) {
-    return whole_erf(x);
-  } else {
-    return hn::Div(set(1.0F), x);
-  }
-}
-
-// dy f'(x); s is x, or y where derives_from_output.
+// dy f'(x); s is what the row's kSaved says.
 template <Unary kFunction>
 HWY_INLINE FloatVec unary_chain(FloatVec s, FloatVec dy) {
-  if constexpr (kFunction == Unary::exp) {
-    return hn::Mul(dy, s);
-  } else if constexpr (kFunction == Unary::log) {
-    return hn::Div(dy, s);
-  } else if constexpr (kFunction == Unary::sqrt) {
-    return hn::Div(hn::Mul(set(0.5F), dy), s);
-  } else if constexpr (kFunction == Unary::rsqrt) {
-    return hn::Mul(hn::Mul(set(-0.5F), dy), hn::Mul(s, hn::Mul(s, s)));
-  } else if constexpr (kFunction == Unary::square) {
-    return hn::Mul(hn::Add(dy, dy), s);
-  } else if constexpr (kFunction == Unary::abs) {
-    return hn::IfThenZeroElse(hn::Eq(s, zero()), hn::Xor(dy, hn::And(s, set(-0.0F))));
-  } else if constexpr (kFunction == Unary::neg) {
-    return hn::Neg(dy);
-  } else if constexpr (kFunction == Unary::sin) {
-    return hn::Mul(dy, hn::Cos(FloatTag(), s));
-  } else if constexpr (kFunction == Unary::cos) {
-    return hn::Neg(hn::Mul(dy, hn::Sin(FloatTag(), s)));
-  } else if constexpr (kFunction == Unary::erf) {
-    return hn::Mul(hn::Mul(set(1.128379167F), dy), bounded_exp(hn::Neg(hn::Mul(s, s))));
+  using Row = Function<kFunction>;
+  if constexpr (requires { Row::chain(s, dy); }) {
+    return Row::chain(s, dy);
   } else {
-    return hn::Neg(hn::Mul(dy, hn::Mul(s, s)));
-  }
-}
-
-// Whether maximum or minimum takes b; NaN wins, and a wins among equals.
-template <Binary kFunction>
-HWY_INLINE auto second_wins(FloatVec a, FloatVec b) {
-  const auto beaten = kFunction == Binary::maximum ? hn::Lt(a, b) : hn::Gt(a, b);
-  return hn::Or(beaten, hn::IsNaN(b));
-}
-
-template <Binary kFunction>
-HWY_INLINE FloatVec binary_value(FloatVec a, FloatVec b) {
-  if constexpr (kFunction == Binary::add) {
-    return hn::Add(a, b);
-  } else if constexpr (kFunction == Binary::sub) {
-    return hn::Sub(a, b);
-  } else if constexpr (kFunction == Binary::mul) {
-    return hn::Mul(a, b);
-  } else if constexpr (kFunction == Binary::div) {
-    return hn::Div(a, b);
-  } else {
-    return hn::IfThenElse(second_wins<kFunction>(a, b), b, a);
-  }
-}
-
-// Calls fn.template operator()<function>() for a function known only at run time.
-template <typename Fn>
-HWY_INLINE void with_unary(Unary function, const Fn& fn) {
-  switch (function) {
-#define HEED_CASE(name)                    \
-  case Unary::name:                        \
-    fn.template operator()<Unary::name>(); \
-    return;
-    HEED_CASE(exp)
-    HEED_CASE(log)
-    HEED_CASE(sqrt)
-    HEED_CASE(rsqrt)
-    HEED_CASE(square)
-    HEED_CASE(abs)
-    HEED_CASE(neg)
-    HEED_CASE(sin)
-    HEED_CASE(cos)
-    HEED_CASE(erf)
-    HEED_CASE(reciprocal)
-#undef HEED_CASE
-  }
-}
-
-template <typename Fn>
-HWY_INLINE void with_binary(Binary function, const Fn& fn) {
-  switch (function) {
-#define HEED_CASE(name)                     \
-  case Binary::name:                        \
-    fn.template operator()<Binary::name>(); \
-    return;
-    HEED_CASE(add)
-    HEED_CASE(sub)
-    HEED_CASE(mul)
-    HEED_CASE(div)
-    HEED_CASE(maximum)
-    HEED_CASE(minimum)
-#undef HEED_CASE
+    return hn::Mul(dy, Row::derivative(s));
   }
 }
 
 void unary_range(const kernels::MapUnary& args, int64_t begin, int64_t end) {
-  Plain x(args.x);
-  with_unary(args.function, [&]<Unary kFunction>() {
-    map_blocks(
-        begin, end, args.y, false, [](FloatVec v) { return unary_value<kFunction>(v); }, x);
+  with_type(args.x.dtype, [&](auto* type) {
+    const auto* x = static_cast<decltype(type)>(const_cast<void*>(args.x.data)) + begin;
+    auto* y = static_cast<decltype(type)>(args.y.data) + begin;
+    with_function(args.function, [&]<Unary kFunction>() {
+      map(
+          static_cast<size_t>(end - begin), y,
+          [](FloatVec v) { return Function<kFunction>::value(v); }, x);
+    });
+  });
+}
+
+// Without the detour over blocks, where all dtypes are the same and nothing is added.
+void plain_unary_backward_range(const kernels::UnaryBackward& args, int64_t begin, int64_t end) {
+  const FloatVec scale = set(args.scale);
+  with_type(args.dy.dtype, [&](auto* type) {
+    using T = decltype(type);
+    const auto* saved = static_cast<T>(const_cast<void*>(args.saved.data)) + begin;
+    const auto* dy = static_cast<T>(const_cast<void*>(args.dy.data)) + begin;
+    auto* dx = static_cast<T>(args.dx.data) + begin;
+    with_function(args.function, [&]<Unary kFunction>() {
+      map(
+          static_cast<size_t>(end - begin), dx,
+          [&](FloatVec s, FloatVec g) { return unary_chain<kFunction>(s, hn::Mul(g, scale)); },
+          saved, dy);
+    });
   });
 }
 
 void unary_backward_range(const kernels::UnaryBackward& args, int64_t begin, int64_t end) {
+  if (!args.accumulate && args.saved.dtype == args.dy.dtype && args.dx.dtype == args.dy.dtype) {
+    plain_unary_backward_range(args, begin, end);
+    return;
+  }
   Plain saved(args.saved);
   Plain dy(args.dy);
-  with_unary(args.function, [&]<Unary kFunction>() {
+  const FloatVec scale = set(args.scale);
+  with_function(args.function, [&]<Unary kFunction>() {
     map_blocks(
         begin, end, args.dx, args.accumulate,
-        [](FloatVec s, FloatVec g) { return unary_chain<kFunction>(s, g); }, saved, dy);
+        [&](FloatVec s, FloatVec g) { return unary_chain<kFunction>(s, hn::Mul(g, scale)); }, saved,
+        dy);
   });
 }
 
 void binary_range(const kernels::MapBinary& args, int64_t begin, int64_t end) {
   Plain a(args.a);
   Repeated b(args.b.in, args.b.period);
-  with_binary(args.function, [&]<Binary kFunction>() {
+  with_function(args.function, [&]<Binary kFunction>() {
     map_blocks(
         begin, end, args.y, false,
-        [](FloatVec v, FloatVec w) { return binary_value<kFunction>(v, w); }, a, b);
+        [](FloatVec v, FloatVec w) { return Function<kFunction>::value(v, w); }, a, b);
   });
 }
 
-template <Binary kFunction>
-HWY_INLINE void pick_backward(const kernels::BinaryBackward& args, int64_t begin, int64_t end) {
-  Plain a(args.a);
-  Repeated b(args.b.in, args.b.period);
+// chain(a, b, dy) over the operands that it reads; the others are left out, since there may be
+// nothing to load.
+template <Reads kReads, typename Chain>
+HWY_INLINE void partial_range(const kernels::BinaryBackward& args, int64_t begin, int64_t end,
+                              const Chain& chain) {
   Plain dy(args.dy);
-  const auto chain = [&](FloatVec v, FloatVec w, FloatVec g) {
-    const auto second = second_wins<kFunction>(v, w);
-    return args.first ? hn::IfThenZeroElse(second, g) : hn::IfThenElseZero(second, g);
-  };
-  map_blocks(begin, end, args.out, args.accumulate, chain, a, b, dy);
-}
-
-// mul: da = dy b, db = dy a. div: da = dy / b, db = -dy a / b^2.
-// maximum, minimum: dy goes to the one that was taken.
-void binary_backward_range(const kernels::BinaryBackward& args, int64_t begin, int64_t end) {
-  if (args.function == Binary::maximum) {
-    pick_backward<Binary::maximum>(args, begin, end);
-    return;
-  }
-  if (args.function == Binary::minimum) {
-    pick_backward<Binary::minimum>(args, begin, end);
-    return;
-  }
-  Plain dy(args.dy);
-  const bool is_mul = args.function == Binary::mul;
-  if (is_mul && !args.first) {
-    Plain a(args.a);
+  if constexpr (!kReads.a && !kReads.b) {
     map_blocks(
-        begin, end, args.out, args.accumulate, [](FloatVec v, FloatVec g) { return hn::Mul(g, v); },
-        a, dy);
-    return;
-  }
-  Repeated b(args.b.in, args.b.period);
-  if (is_mul) {
-    map_blocks(
-        begin, end, args.out, args.accumulate, [](FloatVec w, FloatVec g) { return hn::Mul(g, w); },
-        b, dy);
-  } else if (args.first) {
-    map_blocks(
-        begin, end, args.out, args.accumulate, [](FloatVec w, FloatVec g) { return hn::Div(g, w); },
-        b, dy);
-  } else {
+        begin, end, args.out, args.accumulate, [&](FloatVec g) { return chain(g, g, g); }, dy);
+  } else if constexpr (!kReads.b) {
     Plain a(args.a);
     map_blocks(
         begin, end, args.out, args.accumulate,
-        [](FloatVec v, FloatVec w, FloatVec g) {
-          return hn::Neg(hn::Div(hn::Mul(hn::Div(v, w), g), w));
-        },
-        a, b, dy);
+        [&](FloatVec v, FloatVec g) { return chain(v, g, g); }, a, dy);
+  } else {
+    Repeated b(args.b.in, args.b.period);
+    if constexpr (kReads.a) {
+      Plain a(args.a);
+      map_blocks(begin, end, args.out, args.accumulate, chain, a, b, dy);
+    } else {
+      map_blocks(
+          begin, end, args.out, args.accumulate,
+          [&](FloatVec w, FloatVec g) { return chain(g, w, g); }, b, dy);
+    }
   }
+}
+
+void binary_backward_range(const kernels::BinaryBackward& args, int64_t begin, int64_t end) {
+  with_function(args.function, [&]<Binary kFunction>() {
+    using Row = Function<kFunction>;
+    if (args.first) {
+      partial_range<Row::kReadsDa>(
+          args, begin, end, [](FloatVec a, FloatVec b, FloatVec dy) { return Row::da(a, b, dy); });
+    } else {
+      partial_range<Row::kReadsDb>(
+          args, begin, end, [](FloatVec a, FloatVec b, FloatVec dy) { return Row::db(a, b, dy); });
+    }
+  });
 }
 
 void select_range(const kernels::Select& args, int64_t begin, int64_t end) {
@@ -239,6 +147,10 @@ HWY_EXPORT(select_range);
 namespace kernels {
 
 void unary(const MapUnary& args) {
+  assert(args.x.dtype == args.y.dtype);
+  if (args.function == Unary::none && args.x.data == args.y.data) {
+    return;
+  }
   parallel_for(args.n, kParallelGrain, [&](int64_t begin, int64_t end) {
     HWY_DYNAMIC_DISPATCH(unary_range)(args, begin, end);
   });

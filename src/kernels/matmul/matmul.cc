@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/scratch.h"
-#include "kernels/elementwise/activate.h"
+#include "kernels/elementwise/pointwise.h"
 #include "kernels/matmul/f32_products.h"
 #include "kernels/matmul/frozen.h"
 #include "kernels/matmul/gemv.h"
@@ -34,11 +34,10 @@ void with_separate_activation(const Matmul& args, const Multiply& multiply) {
     const bool dense = args.ldc == args.n && args.batch == 1;
     const int64_t at = (i / args.m) * args.stride_c + (i % args.m) * args.ldc;
     const size_t offset = static_cast<size_t>(at) * size_of(args.c.dtype);
-    activate({.n = dense ? args.m * args.n : args.n,
-              .dtype = args.c.dtype,
-              .activation = args.activation,
-              .x = static_cast<const std::byte*>(product.c.data) + offset,
-              .y = static_cast<std::byte*>(args.c.data) + offset});
+    unary({.n = dense ? args.m * args.n : args.n,
+           .function = args.activation,
+           .x = {static_cast<const std::byte*>(product.c.data) + offset, args.c.dtype},
+           .y = {static_cast<std::byte*>(args.c.data) + offset, args.c.dtype}});
     if (dense) {
       break;
     }
@@ -251,7 +250,7 @@ void matmul(Matmul args) {
     empty_sum(args);
     return;
   }
-  if (args.activation > Activation::gelu_tanh) {
+  if (!fuses_into_products(args.activation)) {
     with_separate_activation(args, matmul);
     return;
   }

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "kernels/copy.h"
-#include "kernels/elementwise/activation.h"
+#include "kernels/elementwise/functions.h"
 
 namespace heed::kernels {
 

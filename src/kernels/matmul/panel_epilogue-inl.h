@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "kernels/elementwise/activation.h"
+#include "kernels/elementwise/functions.h"
 #include "kernels/matmul/panels-inl.h"
 #include "tensor/dtype.h"
 
@@ -36,6 +36,12 @@ HEED_BF16_INLINE __m512 reciprocal(__m512 x) {
   return _mm512_fmadd_ps(error, estimate, estimate);
 }
 
+// x * share, for shares that are nothing but rounding below -100: there x is bounded, or a huge one
+// would make something of it. NaN, as the second operand, passes through.
+HEED_BF16_INLINE __m512 share_of(__m512 x, __m512 share) {
+  return _mm512_mul_ps(_mm512_max_ps(_mm512_set1_ps(-100.0F), x), share);
+}
+
 // x * sigmoid(2 u) with u = sqrt(2 / pi) (x + 0.044715 x^3), which equals the form with tanh.
 HEED_BF16_INLINE __m512 gelu_tanh(__m512 x) {
   constexpr float kLinear = -2.3022082F;  // -2 sqrt(2 / pi) log2(e)
@@ -43,7 +49,7 @@ HEED_BF16_INLINE __m512 gelu_tanh(__m512 x) {
   const __m512 square = _mm512_mul_ps(x, x);
   const __m512 exponent =
       _mm512_mul_ps(x, _mm512_fmadd_ps(square, _mm512_set1_ps(kCubic), _mm512_set1_ps(kLinear)));
-  return _mm512_mul_ps(x, reciprocal(_mm512_add_ps(_mm512_set1_ps(1.0F), exp2_approx(exponent))));
+  return share_of(x, reciprocal(_mm512_add_ps(_mm512_set1_ps(1.0F), exp2_approx(exponent))));
 }
 
 // x * Phi(x). The lower tail Phi(-a) = exp(-a^2 / 2) t P(t), t = 1 / (1 + 0.3 a), keeps its
@@ -64,19 +70,14 @@ HEED_BF16_INLINE __m512 gelu(__m512 x) {
   const __m512 exponent = _mm512_mul_ps(_mm512_mul_ps(a, a), _mm512_set1_ps(-0.72134752F));
   const __m512 tail = _mm512_mul_ps(_mm512_mul_ps(p, t), exp2_approx(exponent));
   const __mmask16 negative = _mm512_movepi32_mask(_mm512_castps_si512(x));
-  return _mm512_mul_ps(x, _mm512_mask_mov_ps(_mm512_sub_ps(one, tail), negative, tail));
-}
-
-// The activations that are fused; gemm() refuses the others.
-inline constexpr bool is_fused(Activation activation) {
-  return activation <= Activation::gelu_tanh;
+  return share_of(x, _mm512_mask_mov_ps(_mm512_sub_ps(one, tail), negative, tail));
 }
 
 HEED_BF16_INLINE __m512 apply(Activation activation, __m512 x) {
   if (activation == Activation::relu) {
     return _mm512_max_ps(_mm512_setzero_ps(), x);  // NaN, as the second operand, passes through
   }
-  return activation == Activation::gelu ? gelu(x) : gelu_tanh(x);
+  return activation == Activation::gelu ? gelu(x) : gelu_tanh(x);  // gemm() refuses the others
 }
 
 // 32 consecutive values of a row of C.

@@ -439,7 +439,7 @@ void run_cell(const Gemm& args, const Grid& grid, int64_t cell) {
 // gemm() on the threads that it is worth.
 template <typename Kernel>
 void run_gemm(const Gemm& args) {
-  assert(is_fused(args.activation));
+  assert(fuses_into_products(args.activation));
   // A thread is worth starting for about 20 microseconds of work.
   const double flops =
       2.0 * static_cast<double>(args.M) * static_cast<double>(args.N) * static_cast<double>(args.K);

@@ -20,7 +20,7 @@
 #include <optional>
 
 #include "kernels/cpu.h"
-#include "kernels/elementwise/activation.h"
+#include "kernels/elementwise/functions.h"
 #include "kernels/matmul/amx/amx.h"
 #include "tensor/dtype.h"
 

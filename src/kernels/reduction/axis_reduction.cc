@@ -14,8 +14,8 @@
 #include "base/scratch.h"
 #include "kernels/block-inl.h"
 
-#ifndef HEED_KERNELS_REDUCTION_ROWS_
-#define HEED_KERNELS_REDUCTION_ROWS_
+#ifndef HEED_KERNELS_REDUCTION_AXIS_REDUCTION_ROWS_
+#define HEED_KERNELS_REDUCTION_AXIS_REDUCTION_ROWS_
 namespace heed::kernels {
 
 // Rows [begin, end) that start at `at` and lie `stride` apart.
@@ -24,7 +24,7 @@ struct Rows {
 };
 
 }  // namespace heed::kernels
-#endif  // HEED_KERNELS_REDUCTION_ROWS_
+#endif  // HEED_KERNELS_REDUCTION_AXIS_REDUCTION_ROWS_
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {

@@ -1,4 +1,4 @@
-// Sums and maxima along one axis of [outer, n, inner], and what their gradients need.
+// Reductions of one axis of [outer, n, inner]: sums and maxima, and what their gradients need.
 //
 // Sums add a few hundred numbers in f32 and the rest in double; results do not depend on the
 // number of threads.

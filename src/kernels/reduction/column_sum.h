@@ -1,4 +1,4 @@
-// Sums over rows or columns of a matrix.
+// The sum of every column of a matrix: the gradient of a bias.
 #pragma once
 
 #include <cstdint>

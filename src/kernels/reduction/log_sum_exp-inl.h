@@ -10,7 +10,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/elementwise/activation-inl.h"
+#include "kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace heed {

@@ -8,44 +8,13 @@
 #include <span>
 #include <vector>
 
-#include "kernels/elementwise/activation.h"
 #include "kernels/elementwise/dropout.h"
+#include "kernels/reference/pointwise.h"
 
 namespace heed::reference {
 
 template <typename T>
 using Values = std::vector<T>;
-
-template <typename T>
-T activate(Activation activation, T x) {
-  const T half = T(0.5);
-  const T softplus = std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x)));
-  switch (activation) {
-    case Activation::none:
-      return x;
-    case Activation::relu:
-      return std::max(x, T(0));
-    case Activation::gelu:
-      return half * x * (1 + std::erf(x / std::sqrt(T(2))));
-    case Activation::gelu_tanh:
-      return half * x * (1 + std::tanh(std::sqrt(T(2) / T(M_PI)) * (x + T(0.044715) * x * x * x)));
-    case Activation::sigmoid:
-      return 1 / (1 + std::exp(-x));
-    case Activation::tanh:
-      return std::tanh(x);
-    case Activation::silu:
-      return x / (1 + std::exp(-x));
-    case Activation::softplus:
-      return softplus;
-    case Activation::mish:
-      return x * std::tanh(softplus);
-    case Activation::elu:
-      return x > 0 ? x : std::expm1(x);
-    case Activation::leaky_relu:
-      return x > 0 ? x : T(kLeakySlope) * x;
-  }
-  return x;
-}
 
 // Extents and layout of a product C[m,n] = op(A) op(B).
 struct Product {
@@ -76,7 +45,7 @@ Values<T> linear(std::span<const T> x, std::span<const T> weight, std::span<cons
   const int64_t out = static_cast<int64_t>(weight.size()) / in;
   Values<T> y = matmul<T>({.m = rows, .n = out, .k = in, .transpose_b = true}, x, weight);
   for (int64_t i = 0; i < rows * out; ++i) {
-    y[i] = activate(activation, y[i] + (bias.empty() ? T(0) : bias[i % out]));
+    y[i] = unary(activation, y[i] + (bias.empty() ? T(0) : bias[i % out]));
   }
   return y;
 }

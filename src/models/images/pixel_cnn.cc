@@ -124,7 +124,7 @@ Tensor PixelCnn::outputs(const ImageBatch& batch) const {
       left = add(left, seen.reshape(image));
     }
   }
-  const Tensor x = hidden_(activate(left, Activation::relu), Activation::relu);
+  const Tensor x = hidden_(relu(left), Activation::relu);
   return project_(x).reshape({image[0], layout_.samples(), output_.size()});  // [B,T,O]
 }
 
