@@ -3,18 +3,26 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "cli/command.h"
 #include "kernels/cpu.h"
 
 namespace {
 
-constexpr int kUsageError = 2;
+// Every command, in the order of the help.
+constexpr std::array kCommands = {
+    heed::cli::add_train,          heed::cli::add_translate, heed::cli::add_score,
+    heed::cli::add_generate,       heed::cli::add_eval,      heed::cli::add_embed,
+    heed::cli::add_classify,       heed::cli::add_attention, heed::cli::add_tokenizer,
+    heed::cli::add_compare,        heed::cli::add_corpus,    heed::cli::add_music,
+    heed::cli::add_continue,       heed::cli::add_image,     heed::cli::add_serve,
+    heed::cli::add_model_commands, heed::cli::add_bench,
+};
 
 // By default libgomp's threads spin for milliseconds at the end of each parallel region. With other
 // work on the same cores every region then waits for a time slice, and decoding, which has
@@ -32,44 +40,16 @@ void spin_briefly(char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Heed trains, fine-tunes, looks into and serves self-attention models on CPUs."};
-  app.set_version_flag("--version", std::string("heed ") + HEED_VERSION + " (" +
-                                        heed::name_of(heed::max_isa()) + ")");
-  app.require_subcommand(1);
-  app.footer("`heed COMMAND --help` explains a command and gives examples.");
-  heed::cli::add_train(app);
-  heed::cli::add_translate(app);
-  heed::cli::add_score(app);
-  heed::cli::add_generate(app);
-  heed::cli::add_eval(app);
-  heed::cli::add_embed(app);
-  heed::cli::add_classify(app);
-  heed::cli::add_attention(app);
-  heed::cli::add_tokenizer(app);
-  heed::cli::add_compare(app);
-  heed::cli::add_corpus(app);
-  heed::cli::add_music(app);
-  heed::cli::add_continue(app);
-  heed::cli::add_image(app);
-  heed::cli::add_serve(app);
-  heed::cli::add_model_commands(app);
-  heed::cli::add_bench(app);
-  app.allow_extras();  // last: commands made after it would take options they do not have
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::RuntimeError& error) {
-    return error.get_exit_code();
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      return app.exit(error);  // --help and --version
-    }
-    const std::vector<std::string> rest = app.remaining(true);
-    fmt::print(
-        stderr, "heed: {} (see heed --help)\n",
-        rest.empty() ? std::string(error.what()) : fmt::format("there is no \"{}\"", rest.front()));
-    return kUsageError;
+  heed::cli::Program program(
+      {.description =
+           "Heed trains, fine-tunes, looks into and serves self-attention models on CPUs.",
+       .version = std::string("heed ") + HEED_VERSION + " (" + heed::name_of(heed::max_isa()) + ")",
+       .footer = "`heed COMMAND --help` explains a command and gives examples."});
+  heed::cli::Command root = program.root();
+  for (const auto add : kCommands) {
+    add(root);
   }
-  return 0;
+  return program.run(argc, argv);
 }
 
 }  // namespace

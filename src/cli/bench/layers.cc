@@ -449,27 +449,25 @@ void write_plot(const std::array<Sweep, 2>& sweeps, const LayersOptions& options
 
 }  // namespace
 
-void add_layers_options(CLI::App& bench, LayersOptions& options) {
+void add_layers_options(Command& bench, LayersOptions& options) {
   const std::string group = "Options of `heed bench layers`";
   // Far above what memory and patience allow, and far below where sizes overflow.
   constexpr int64_t kMost = 1 << 20;
-  const CLI::Range range(int64_t{1}, kMost);
-  bench.add_option("--svg", options.svg, "Writes a plot to this file; also of `heed bench images`")
-      ->group(group);
-  bench.add_option("--lengths", options.lengths, "Lengths measured at dim 1000, such as 250,500")
-      ->delimiter(',')
-      ->check(range)
-      ->capture_default_str()
-      ->group(group);
-  bench.add_option("--dims", options.dims, "Dims measured at length 1000, such as 64,128")
-      ->delimiter(',')
-      ->check(range)
-      ->capture_default_str()
-      ->group(group);
-  bench
-      .add_option("--heads", options.heads, "Heads of self-attention; default: of at least 64 each")
-      ->check(range)
-      ->group(group);
+  bench.option("--svg", options.svg, "Writes a plot to this file; also of `heed bench images`")
+      .group(group);
+  bench.option("--lengths", options.lengths, "Lengths measured at dim 1000, such as 250,500")
+      .separated_by(',')
+      .range(int64_t{1}, kMost)
+      .show_default()
+      .group(group);
+  bench.option("--dims", options.dims, "Dims measured at length 1000, such as 64,128")
+      .separated_by(',')
+      .range(int64_t{1}, kMost)
+      .show_default()
+      .group(group);
+  bench.option("--heads", options.heads, "Heads of self-attention; default: of at least 64 each")
+      .range(int64_t{1}, kMost)
+      .group(group);
 }
 
 void bench_layers(const LayersOptions& options, bool json) {

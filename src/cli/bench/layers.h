@@ -2,11 +2,11 @@
 // lengths and dims, beside the operation counts that the lecture gives for them.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cli/arguments.h"
 #include "tensor/dtype.h"
 
 namespace heed::cli {
@@ -19,7 +19,7 @@ struct LayersOptions {
   DType dtype = DType::f32;
   int repetitions = 5;
 };
-void add_layers_options(CLI::App& bench, LayersOptions& options);
+void add_layers_options(Command& bench, LayersOptions& options);
 void bench_layers(const LayersOptions& options, bool json);
 
 }  // namespace heed::cli

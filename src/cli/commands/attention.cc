@@ -79,19 +79,19 @@ void attention(const AttentionArguments& arguments) {
 
 }  // namespace
 
-void add_attention(CLI::App& app) {
+void add_attention(Command& app) {
   auto arguments = std::make_shared<AttentionArguments>();
-  CLI::App* command = app.add_subcommand("attention", "Draw what each layer and head looks at");
-  command->add_option("--model", arguments->model, "model folder")->required();
-  command->add_option("--source", arguments->source, "text to look at")->required();
-  command->add_option("--target", arguments->target,
-                      "its translation (default: the model's own); for BERT the second text");
-  command->add_option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
-      ->check(CLI::IsMember({"encoder", "decoder", "cross"}));
-  command->add_option("--layer", arguments->layer, "only this layer, from 0");
-  command->add_option("--head", arguments->head, "only this head, from 0");
-  command->add_option("--output", arguments->output, "FILE.html, FILE.svg or FILE.png")->required();
-  command->footer(
+  Command command = app.subcommand("attention", "Draw what each layer and head looks at");
+  command.option("--model", arguments->model, "model folder").required();
+  command.option("--source", arguments->source, "text to look at").required();
+  command.option("--target", arguments->target,
+                 "its translation (default: the model's own); for BERT the second text");
+  command.option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
+      .choices({"encoder", "decoder", "cross"});
+  command.option("--layer", arguments->layer, "only this layer, from 0");
+  command.option("--head", arguments->head, "only this head, from 0");
+  command.option("--output", arguments->output, "FILE.html, FILE.svg or FILE.png").required();
+  command.footer(
       "Examples:\n"
       "  heed attention --model runs/demo --source 'The animal was tired.' --output look.html\n"
       "  heed attention --model runs/demo --source 'Hello.' --kind cross --layer 2 --head 0 "
@@ -100,7 +100,7 @@ void add_attention(CLI::App& app) {
       "gpt.html\n"
       "  heed attention --model bert-base-uncased --source 'How old are you?' --target 'I am six.' "
       "--output bert.html");
-  command->callback([arguments] { attention(*arguments); });
+  command.action([arguments] { attention(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -249,9 +249,9 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_bench(CLI::App& app) {
+void add_bench(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* bench = app.add_subcommand("bench", "Measures speed and memory of the engine");
+  Command bench = app.subcommand("bench", "Measures speed and memory of the engine");
   std::string list = "Cases:\n";
   for (const BenchCase& bench_case : bench_cases()) {
     list += fmt::format("  {:<12} {}\n", bench_case.name, bench_case.what);
@@ -266,25 +266,23 @@ void add_bench(CLI::App& app) {
   list += "  memory       bytes that this machine reads a second, the limit of decoding\n";
   list += "  ops [NAME]   every op, or those named: time, bytes, FLOP/s, share of the roofline\n";
   list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
-  bench->add_option("case", options->cases, "Cases to run; default: the engine's six");
+  bench.option("case", options->cases, "Cases to run; default: the engine's six");
   bench
-      ->add_option("--dtype", options->dtypes,
-                   "f32, bf16, int8 (default: the first two); layers takes the first of them")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"f32", "bf16", "int8"}));
-  bench->add_option("--threads", options->threads, "Threads; default: all cores")
-      ->check(CLI::Range(1, 4096));
-  bench->add_option("--reps", options->repetitions, "Repetitions, the best of which counts")
-      ->check(CLI::Range(1, 1000));
-  bench->add_flag("--json", options->json, "One JSON object a line, for machines");
-  bench->add_flag("!--no-floor", options->floor, "Do not measure the floor");
-  add_layers_options(*bench, options->layers);
-  bench->footer(list +
-                "\nExamples:\n  heed bench\n  heed bench mt-train --dtype bf16 --threads 2\n"
-                "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench ops gelu "
-                "swiglu\n  heed bench layers "
-                "--svg layers.svg");
-  bench->callback([options] { run(*options); });
+      .option("--dtype", options->dtypes,
+              "f32, bf16, int8 (default: the first two); layers takes the first of them")
+      .separated_by(',')
+      .choices({"f32", "bf16", "int8"});
+  bench.option("--threads", options->threads, "Threads; default: all cores").range(1, 4096);
+  bench.option("--reps", options->repetitions, "Repetitions, the best of which counts")
+      .range(1, 1000);
+  bench.flag("--json", options->json, "One JSON object a line, for machines");
+  bench.flag("!--no-floor", options->floor, "Do not measure the floor");
+  add_layers_options(bench, options->layers);
+  bench.footer(list +
+               "\nExamples:\n  heed bench\n  heed bench mt-train --dtype bf16 --threads 2\n"
+               "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench ops gelu "
+               "swiglu\n  heed bench layers --svg layers.svg");
+  bench.action([options] { run(*options); });
 }
 
 }  // namespace heed::cli

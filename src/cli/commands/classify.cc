@@ -123,51 +123,46 @@ void match_lines(const MatchArguments& arguments) {
   }
 }
 
-void add_fill(CLI::App& app) {
+void add_fill(Command& app) {
   auto arguments = std::make_shared<FillArguments>();
-  CLI::App* command = app.add_subcommand("fill", "Say the likeliest words for each [MASK]");
-  command->add_option("FILE", arguments->file, "lines with [MASK] (default: standard input)");
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--top", arguments->k, "words for each mask")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command->footer(
+  Command command = app.subcommand("fill", "Say the likeliest words for each [MASK]");
+  command.option("FILE", arguments->file, "lines with [MASK] (default: standard input)");
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  command.option("--top", arguments->k, "words for each mask").range(1, 10000).show_default();
+  command.footer(
       "Example:\n  echo 'paris is the [MASK] of france .' | heed fill --model bert-base-uncased");
-  command->callback([arguments] { fill_lines(*arguments); });
+  command.action([arguments] { fill_lines(*arguments); });
 }
 
-void add_match(CLI::App& app) {
+void add_match(Command& app) {
   auto arguments = std::make_shared<MatchArguments>();
-  CLI::App* command =
-      app.add_subcommand("match", "Find the entries of a list that are nearest to a question");
-  command->add_option("FILE", arguments->file, "questions, one a line (default: standard input)");
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--entries", arguments->entries, "text file with an entry a line")
-      ->required();
-  command->add_option("--top", arguments->k, "entries for each question")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  add_precision(*command, arguments->precision);
-  command->footer(
+  Command command =
+      app.subcommand("match", "Find the entries of a list that are nearest to a question");
+  command.option("FILE", arguments->file, "questions, one a line (default: standard input)");
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  command.option("--entries", arguments->entries, "text file with an entry a line").required();
+  command.option("--top", arguments->k, "entries for each question").range(1, 10000).show_default();
+  add_precision(command, arguments->precision);
+  command.footer(
       "Prints line, similarity, number of the entry and the entry, nearest first.\n"
       "Example:\n  echo 'how do I get my money back' | heed match --model all-MiniLM-L6-v2 "
       "--entries faq.txt");
-  command->callback([arguments] { match_lines(*arguments); });
+  command.action([arguments] { match_lines(*arguments); });
 }
 
 }  // namespace
 
-void add_classify(CLI::App& app) {
+void add_classify(Command& app) {
   auto arguments = std::make_shared<ClassifyArguments>();
-  CLI::App* command = app.add_subcommand("classify", "Tell the classes or scores of texts");
-  command->add_option("FILE", arguments->file,
-                      "texts, or pairs with a tab between, one a line (default: standard input)");
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  add_precision(*command, arguments->precision);
-  command->add_flag("--probabilities", arguments->probabilities, "also those of all classes");
-  command->footer(
+  Command command = app.subcommand("classify", "Tell the classes or scores of texts");
+  command.option("FILE", arguments->file,
+                 "texts, or pairs with a tab between, one a line (default: standard input)");
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  add_precision(command, arguments->precision);
+  command.flag("--probabilities", arguments->probabilities, "also those of all classes");
+  command.footer(
       "Example:\n  echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune");
-  command->callback([arguments] { classify_lines(*arguments); });
+  command.action([arguments] { classify_lines(*arguments); });
   add_fill(app);
   add_match(app);
 }

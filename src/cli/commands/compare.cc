@@ -145,17 +145,17 @@ void compare_lengths(const LengthArguments& arguments) {
 
 }  // namespace
 
-void add_compare(CLI::App& app) {
-  CLI::App* compare = app.add_subcommand("compare", "Several runs or translations side by side");
-  compare->require_subcommand(1);
+void add_compare(Command& app) {
+  Command compare = app.subcommand("compare", "Several runs or translations side by side");
+  compare.require_subcommand();
 
   auto runs = std::make_shared<std::vector<std::string>>();
   auto svg = std::make_shared<std::string>();
-  CLI::App* curves = compare->add_subcommand("curves", "Learning curves of several runs");
-  curves->add_option("RUNS", *runs, "NAME=RUN-FOLDER ...")->required();
-  curves->add_option("--svg", *svg, "picture to write")->required();
-  curves->footer("Example:\n  heed compare curves adam=runs/a sm3=runs/b --svg curves.svg");
-  curves->callback([runs, svg] {
+  Command curves = compare.subcommand("curves", "Learning curves of several runs");
+  curves.option("RUNS", *runs, "NAME=RUN-FOLDER ...").required();
+  curves.option("--svg", *svg, "picture to write").required();
+  curves.footer("Example:\n  heed compare curves adam=runs/a sm3=runs/b --svg curves.svg");
+  curves.action([runs, svg] {
     std::vector<NamedRun> named;
     for (const std::string& text : *runs) {
       const Named run = parse_named(text);
@@ -165,18 +165,18 @@ void add_compare(CLI::App& app) {
   });
 
   auto arguments = std::make_shared<LengthArguments>();
-  CLI::App* lengths = compare->add_subcommand("lengths", "BLEU against the length of the source");
-  lengths->add_option("TRANSLATIONS", arguments->hypotheses, "NAME=FILE ...")->required();
-  lengths->add_option("--source", arguments->source, "source text")->required();
-  lengths->add_option("--reference", arguments->reference, "its right translation")->required();
-  lengths->add_option("--step", arguments->step, "words from one length to the next")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  lengths->add_option("--svg", arguments->svg, "picture to write");
-  lengths->footer(
+  Command lengths = compare.subcommand("lengths", "BLEU against the length of the source");
+  lengths.option("TRANSLATIONS", arguments->hypotheses, "NAME=FILE ...").required();
+  lengths.option("--source", arguments->source, "source text").required();
+  lengths.option("--reference", arguments->reference, "its right translation").required();
+  lengths.option("--step", arguments->step, "words from one length to the next")
+      .range(1, 1000)
+      .show_default();
+  lengths.option("--svg", arguments->svg, "picture to write");
+  lengths.footer(
       "Example:\n  heed compare lengths transformer=a.de rnn=b.de --source test.en --reference "
       "test.de --svg lengths.svg");
-  lengths->callback([arguments] { compare_lengths(*arguments); });
+  lengths.action([arguments] { compare_lengths(*arguments); });
 }
 
 }  // namespace heed::cli

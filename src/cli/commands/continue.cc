@@ -302,43 +302,41 @@ void run(const ContinueArguments& arguments) {
 
 }  // namespace
 
-void add_continue(CLI::App& app) {
+void add_continue(Command& app) {
   auto arguments = std::make_shared<ContinueArguments>();
-  CLI::App* command = app.add_subcommand("continue", "Continue a motif with a model of music");
-  command->add_option("--model", arguments->model, "folder of a model trained on music")
-      ->required();
-  command->add_option("--motif", arguments->motif,
-                      "MIDI file to go on from (default: none, the model improvises)");
+  Command command = app.subcommand("continue", "Continue a motif with a model of music");
+  command.option("--model", arguments->model, "folder of a model trained on music").required();
+  command.option("--motif", arguments->motif,
+                 "MIDI file to go on from (default: none, the model improvises)");
   command
-      ->add_option("--motif-seconds", arguments->motif_seconds,
-                   "only the first so many seconds of the motif or melody (default: all)")
-      ->check(CLI::PositiveNumber);
-  command->add_option("--melody", arguments->melody,
-                      "MIDI file to accompany instead, by a model that learned it");
+      .option("--motif-seconds", arguments->motif_seconds,
+              "only the first so many seconds of the motif or melody (default: all)")
+      .positive();
+  command.option("--melody", arguments->melody,
+                 "MIDI file to accompany instead, by a model that learned it");
   command
-      ->add_option("--seconds", arguments->seconds,
-                   fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
-      ->check(CLI::Range(0.01, kLongestPiece));
-  command->add_option("--tokens", arguments->tokens, "new tokens, instead of --seconds")
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--output", arguments->output, "MIDI file to write")->required();
-  command->add_option("--audio", arguments->audio, "FILE.wav: the piece as a piano plays it");
-  command->add_option("--roll", arguments->roll, "FILE.svg or FILE.png: its piano roll");
-  command->add_option("--attention", arguments->attention,
-                      "FILE.html: which notes every new note looked back at");
-  command->add_flag("--pedal,!--no-pedal", arguments->pedal,
-                    "The motif's notes last while the sustain pedal is down (default), or only as "
-                    "long as their keys are");
+      .option("--seconds", arguments->seconds,
+              fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
+      .range(0.01, kLongestPiece);
+  command.option("--tokens", arguments->tokens, "new tokens, instead of --seconds")
+      .range(1, 1 << 30);
+  command.option("--output", arguments->output, "MIDI file to write").required();
+  command.option("--audio", arguments->audio, "FILE.wav: the piece as a piano plays it");
+  command.option("--roll", arguments->roll, "FILE.svg or FILE.png: its piano roll");
+  command.option("--attention", arguments->attention,
+                 "FILE.html: which notes every new note looked back at");
+  command.flag("--pedal,!--no-pedal", arguments->pedal,
+               "The motif's notes last while the sustain pedal is down (default), or only as "
+               "long as their keys are");
   MusicOptions& options = arguments->options;
-  add_sampling(*command, options.sampling);
-  command->add_option("--seed", options.seed, "same seed, same music")->capture_default_str();
+  add_sampling(command, options.sampling);
+  command.option("--seed", options.seed, "same seed, same music").show_default();
   command
-      ->add_option("--n", options.pieces,
-                   "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  add_precision(*command, arguments->precision);
-  command->footer(
+      .option("--n", options.pieces, "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
+      .range(1, 1000)
+      .show_default();
+  add_precision(command, arguments->precision);
+  command.footer(
       "Models of performances continue any MIDI file. Models of chorales continue four voices on "
       "a\n"
       "grid of sixteenths at the file's tempo. A soundfont for --audio may be named in "
@@ -349,7 +347,7 @@ void add_continue(CLI::App& app) {
       "--roll piece.svg --attention piece.html\n"
       "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid\n"
       "  heed continue --model runs/jsb-harmonise --melody tune.mid --output chorale.mid");
-  command->callback([arguments] { run(*arguments); });
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -108,47 +108,44 @@ void count_resolved(const AmbiguousArguments& arguments) {
         total.percent(), arguments.least);
 }
 
-void add_demo(CLI::App& corpus) {
+void add_demo(Command& corpus) {
   auto arguments = std::make_shared<DemoArguments>();
-  CLI::App* demo = corpus.add_subcommand("demo", "Writes the built-in English-Italian corpus");
-  demo->add_option("--out", arguments->out, "Folder for train, valid and test")->required();
-  demo->add_option("--train", arguments->corpus.train, "Pairs to train on")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 1000000));
-  demo->add_option("--valid", arguments->corpus.valid, "Pairs to validate with")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100000));
-  demo->add_option("--test", arguments->corpus.test, "Pairs to test with")
-      ->capture_default_str()
-      ->check(CLI::Range(0, 100000));
-  demo->add_option("--seed", arguments->corpus.seed, "Another seed, another corpus")
-      ->capture_default_str();
-  demo->footer("Example:\n  heed corpus demo --out demo");
-  demo->callback([arguments] { write_demo(*arguments); });
+  Command demo = corpus.subcommand("demo", "Writes the built-in English-Italian corpus");
+  demo.option("--out", arguments->out, "Folder for train, valid and test").required();
+  demo.option("--train", arguments->corpus.train, "Pairs to train on")
+      .show_default()
+      .range(0, 1000000);
+  demo.option("--valid", arguments->corpus.valid, "Pairs to validate with")
+      .show_default()
+      .range(0, 100000);
+  demo.option("--test", arguments->corpus.test, "Pairs to test with")
+      .show_default()
+      .range(0, 100000);
+  demo.option("--seed", arguments->corpus.seed, "Another seed, another corpus").show_default();
+  demo.footer("Example:\n  heed corpus demo --out demo");
+  demo.action([arguments] { write_demo(*arguments); });
 }
 
-void add_ambiguous(CLI::App& corpus) {
+void add_ambiguous(Command& corpus) {
   auto arguments = std::make_shared<AmbiguousArguments>();
-  CLI::App* ambiguous = corpus.add_subcommand(
+  Command ambiguous = corpus.subcommand(
       "ambiguous", "Counts translations that hold the Italian word their context asks for");
-  ambiguous->add_option("--cases", arguments->cases, "test.ambiguous.tsv of the corpus")
-      ->required();
-  ambiguous->add_option("hypotheses", arguments->hypotheses, "Translations of test.en, one a line")
-      ->required();
-  ambiguous->add_option("--least", arguments->least, "Fail below this percentage")
-      ->check(CLI::Range(0.0, 100.0));
-  ambiguous->footer(
+  ambiguous.option("--cases", arguments->cases, "test.ambiguous.tsv of the corpus").required();
+  ambiguous.option("hypotheses", arguments->hypotheses, "Translations of test.en, one a line")
+      .required();
+  ambiguous.option("--least", arguments->least, "Fail below this percentage").range(0.0, 100.0);
+  ambiguous.footer(
       "Example:\n  heed corpus ambiguous --cases demo/test.ambiguous.tsv hypotheses.it --least 95");
-  ambiguous->callback([arguments] { count_resolved(*arguments); });
+  ambiguous.action([arguments] { count_resolved(*arguments); });
 }
 
 }  // namespace
 
-void add_corpus(CLI::App& app) {
-  CLI::App* corpus = app.add_subcommand("corpus", "Parallel corpora: the built-in one, and checks");
-  corpus->require_subcommand(1);
-  add_demo(*corpus);
-  add_ambiguous(*corpus);
+void add_corpus(Command& app) {
+  Command corpus = app.subcommand("corpus", "Parallel corpora: the built-in one, and checks");
+  corpus.require_subcommand();
+  add_demo(corpus);
+  add_ambiguous(corpus);
 }
 
 }  // namespace heed::cli

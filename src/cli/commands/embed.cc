@@ -100,28 +100,27 @@ void run(EmbedArguments& arguments) {
 
 }  // namespace
 
-void add_embed(CLI::App& app) {
+void add_embed(Command& app) {
   auto arguments = std::make_shared<EmbedArguments>();
-  CLI::App* command = app.add_subcommand("embed", "Turn lines of text into vectors");
-  command->add_option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--pooling", arguments->pooling, "how a text's tokens become one vector")
-      ->check(CLI::IsMember({"mean", "cls", "max", "pooler"}))
-      ->capture_default_str();
-  command->add_flag("--normalize", arguments->options.normalize, "vectors of length 1");
-  command->add_option("--output", arguments->output, "a .npy file instead of JSON lines");
-  command->add_option("--max-length", arguments->options.longest, "tokens of a text that are read")
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  add_precision(*command, arguments->precision);
-  command->footer(
+  Command command = app.subcommand("embed", "Turn lines of text into vectors");
+  command.option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  command.option("--pooling", arguments->pooling, "how a text's tokens become one vector")
+      .choices({"mean", "cls", "max", "pooler"})
+      .show_default();
+  command.flag("--normalize", arguments->options.normalize, "vectors of length 1");
+  command.option("--output", arguments->output, "a .npy file instead of JSON lines");
+  command.option("--max-length", arguments->options.longest, "tokens of a text that are read")
+      .range(1, 1 << 20);
+  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+      .range(1, 1 << 24)
+      .show_default();
+  add_precision(command, arguments->precision);
+  command.footer(
       "Examples:\n"
       "  echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean --normalize\n"
       "  heed embed --model all-MiniLM-L6-v2 --normalize --output faq.npy faq.txt");
-  command->callback([arguments] { run(*arguments); });
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace heed::cli

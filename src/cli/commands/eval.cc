@@ -102,46 +102,44 @@ void eval(const EvalArguments& arguments) {
 
 }  // namespace
 
-void add_eval(CLI::App& app) {
+void add_eval(Command& app) {
   auto arguments = std::make_shared<EvalArguments>();
-  CLI::App* command =
-      app.add_subcommand("eval", "Measure a model of text or of images: loss, perplexity, bits");
+  Command command =
+      app.subcommand("eval", "Measure a model of text or of images: loss, perplexity, bits");
   command
-      ->add_option("FILES", arguments->files,
-                   "text, plain or gzip; or MNIST's or CIFAR's files, or a folder of PNG files")
-      ->required();
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
+      .option("FILES", arguments->files,
+              "text, plain or gzip; or MNIST's or CIFAR's files, or a folder of PNG files")
+      .required();
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
   command
-      ->add_option("--length", arguments->options.length,
-                   "tokens looked at together (default: all that the model can)")
-      ->check(CLI::Range(1, 1 << 30));
+      .option("--length", arguments->options.length,
+              "tokens looked at together (default: all that the model can)")
+      .range(1, 1 << 30);
   command
-      ->add_option("--stride", arguments->options.stride,
-                   "how far a window moves on; smaller gives every token more to look back at "
-                   "(default: the length)")
-      ->check(CLI::Range(1, 1 << 30));
+      .option("--stride", arguments->options.stride,
+              "how far a window moves on; smaller gives every token more to look back at "
+              "(default: the length)")
+      .range(1, 1 << 30);
+  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+      .range(1, 1 << 24)
+      .show_default();
+  command.option("--labels", arguments->image.test_labels, "MNIST's file of labels");
   command
-      ->add_option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->add_option("--labels", arguments->image.test_labels, "MNIST's file of labels");
-  command
-      ->add_option("--binarise", arguments->image.binarise,
-                   "images: samples become 0 or 1, by a threshold or drawn once and for all")
-      ->check(CLI::IsMember({"no", "threshold", "sample"}))
-      ->capture_default_str();
-  command->add_option("--images", arguments->images, "only the first so many images")
-      ->check(CLI::Range(1, 1 << 30));
-  add_precision(*command, arguments->precision);
-  command->add_flag("--line-end", arguments->line_end,
-                    "an END token behind every line instead of a line end");
-  command->footer(
+      .option("--binarise", arguments->image.binarise,
+              "images: samples become 0 or 1, by a threshold or drawn once and for all")
+      .choices({"no", "threshold", "sample"})
+      .show_default();
+  command.option("--images", arguments->images, "only the first so many images").range(1, 1 << 30);
+  add_precision(command, arguments->precision);
+  command.flag("--line-end", arguments->line_end,
+               "an END token behind every line instead of a line end");
+  command.footer(
       "Examples:\n"
       "  heed eval --model gpt2 --stride 512 wiki.test.raw\n"
       "  heed eval --model runs/ptb --line-end ptb.test.txt.gz\n"
       "  heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz\n"
       "  heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
-  command->callback([arguments] { eval(*arguments); });
+  command.action([arguments] { eval(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -120,40 +120,36 @@ void run(const GenerateArguments& arguments) {
 
 }  // namespace
 
-void add_generate(CLI::App& app) {
+void add_generate(Command& app) {
   auto arguments = std::make_shared<GenerateArguments>();
-  CLI::App* command = app.add_subcommand("generate", "Continue a text with a language model");
-  command->add_option("--model", arguments->model, "model folder, also Hugging Face's")->required();
-  command->add_option("--prompt", arguments->prompt, "text to go on from");
-  command->add_option("--prompt-file", arguments->prompt_file, "file that is the prompt; -: stdin");
-  command->add_option("--prompts", arguments->prompts,
-                      "file with a prompt a line: JSONL comes out");
-  command->add_option("--n", arguments->n, "answers to each prompt")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command->add_option("--batch", arguments->batch, "lines of --prompts worked on together")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  add_precision(*command, arguments->precision);
-  command->add_flag("--only-new", arguments->only_new, "do not print the prompt");
-  command->add_flag("--summarise", arguments->summarise,
-                    "say what follows the prompt and a separator, as the task summarise teaches");
+  Command command = app.subcommand("generate", "Continue a text with a language model");
+  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  command.option("--prompt", arguments->prompt, "text to go on from");
+  command.option("--prompt-file", arguments->prompt_file, "file that is the prompt; -: stdin");
+  command.option("--prompts", arguments->prompts, "file with a prompt a line: JSONL comes out");
+  command.option("--n", arguments->n, "answers to each prompt").range(1, 10000).show_default();
+  command.option("--batch", arguments->batch, "lines of --prompts worked on together")
+      .range(1, 4096)
+      .show_default();
+  add_precision(command, arguments->precision);
+  command.flag("--only-new", arguments->only_new, "do not print the prompt");
+  command.flag("--summarise", arguments->summarise,
+               "say what follows the prompt and a separator, as the task summarise teaches");
   GenerateOptions& options = arguments->options;
-  command->add_option("--max-tokens", options.max_tokens, "stop after so many tokens")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
-  add_sampling(*command, options.sampling);
-  command->add_option("--seed", options.seed, "same seed, same text")->capture_default_str();
-  command->add_option("--stop", options.stop, "text that ends it, and is not printed")
-      ->allow_extra_args(false);
-  command->add_flag("--ignore-end", options.ignore_end, "go on after the END token");
-  command->footer(
+  command.option("--max-tokens", options.max_tokens, "stop after so many tokens")
+      .range(1, 1 << 30)
+      .show_default();
+  add_sampling(command, options.sampling);
+  command.option("--seed", options.seed, "same seed, same text").show_default();
+  command.option("--stop", options.stop, "text that ends it, and is not printed").one_at_a_time();
+  command.flag("--ignore-end", options.ignore_end, "go on after the END token");
+  command.footer(
       "Examples:\n"
       "  heed generate --model gpt2 --prompt 'The meaning of life is' --max-tokens 50\n"
       "  heed generate --model runs/shakespeare --prompt 'ROMEO:' --temperature 0.8 --top-k 50\n"
       "  heed generate --model gpt2 --prompts questions.txt --stop '\\n' > answers.jsonl\n"
       "  heed generate --model runs/summaries --summarise --temperature 0 --prompt-file long.txt");
-  command->callback([arguments] { run(*arguments); });
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -82,54 +82,53 @@ void unpack(const UnpackArguments& arguments) {
   fmt::print("{}: {} images\n", arguments.output, labels.size());
 }
 
-void add_draw(CLI::App& image) {
+void add_draw(Command& image) {
   auto arguments = std::make_shared<DrawArguments>();
-  CLI::App* command = image.add_subcommand("draw", "Draws images by rules, to learn or denoise");
-  command->add_option("kind", arguments->kind, "digits, shapes or photo")
-      ->required()
-      ->check(CLI::IsMember({"digits", "shapes", "photo"}));
-  command->add_option("--output", arguments->output, "PNG file to write")->required();
-  command->add_option("--count", arguments->drawn.count, "How many digits or shapes, in a grid")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  command->add_option("--first", arguments->drawn.first, "Index of the first digit or shape")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--side", arguments->side, "Width and height of a photo")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 8192));
-  command->add_option("--seed", arguments->drawn.seed, "Another seed, other drawings")
-      ->capture_default_str();
-  command->add_option("--noise", arguments->noise, "Adds noise of this standard deviation, of 255")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 255.0));
-  command->add_flag("--grey", arguments->grey, "One channel instead of three");
-  command->footer(
+  Command command = image.subcommand("draw", "Draws images by rules, to learn or denoise");
+  command.option("kind", arguments->kind, "digits, shapes or photo")
+      .required()
+      .choices({"digits", "shapes", "photo"});
+  command.option("--output", arguments->output, "PNG file to write").required();
+  command.option("--count", arguments->drawn.count, "How many digits or shapes, in a grid")
+      .show_default()
+      .range(1, 10000);
+  command.option("--first", arguments->drawn.first, "Index of the first digit or shape")
+      .show_default()
+      .not_negative();
+  command.option("--side", arguments->side, "Width and height of a photo")
+      .show_default()
+      .range(1, 8192);
+  command.option("--seed", arguments->drawn.seed, "Another seed, other drawings").show_default();
+  command.option("--noise", arguments->noise, "Adds noise of this standard deviation, of 255")
+      .show_default()
+      .range(0.0, 255.0);
+  command.flag("--grey", arguments->grey, "One channel instead of three");
+  command.footer(
       "Examples:\n  heed image draw digits --output digits.png\n"
       "  heed image draw shapes --count 64 --seed 2 --output shapes.png\n"
       "  heed image draw photo --grey --noise 25 --output noisy.png");
-  command->callback([arguments] { draw(*arguments); });
+  command.action([arguments] { draw(*arguments); });
 }
 
-void add_unpack(CLI::App& image) {
+void add_unpack(Command& image) {
   auto arguments = std::make_shared<UnpackArguments>();
-  CLI::App* command = image.add_subcommand(
+  Command command = image.subcommand(
       "unpack", "Turns a PNG sheet of CIFAR-10, an image a row, into its binary file");
-  command->add_option("sheet", arguments->sheet, "PNG file, 1024 pixels wide")->required();
-  command->add_option("labels", arguments->labels, "JSON file, a list of labels")->required();
-  command->add_option("--first", arguments->first, "Place of the first row's label in the list")
-      ->capture_default_str();
-  command->add_option("--output", arguments->output, "Binary file to write")->required();
-  command->footer(
+  command.option("sheet", arguments->sheet, "PNG file, 1024 pixels wide").required();
+  command.option("labels", arguments->labels, "JSON file, a list of labels").required();
+  command.option("--first", arguments->first, "Place of the first row's label in the list")
+      .show_default();
+  command.option("--output", arguments->output, "Binary file to write").required();
+  command.footer(
       "tools/cifar10.sh does it for all of CIFAR-10.\n\nExample:\n"
       "  heed image unpack data_batch_2.png train_lables.json --first 10000 "
       "--output data_batch_2.bin");
-  command->callback([arguments] { unpack(*arguments); });
+  command.action([arguments] { unpack(*arguments); });
 }
 
 }  // namespace
 
-void add_image_files(CLI::App& image) {
+void add_image_files(Command& image) {
   add_draw(image);
   add_unpack(image);
 }

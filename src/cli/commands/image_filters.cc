@@ -80,64 +80,63 @@ void grow_texture(TextureArguments arguments) {
              texture.height, sample.width, sample.height, seconds);
 }
 
-void add_denoise(CLI::App& image) {
+void add_denoise(Command& image) {
   auto arguments = std::make_shared<DenoiseArguments>();
   NonLocalMeansOptions& options = arguments->options;
-  CLI::App* command =
-      image.add_subcommand("denoise", "Takes noise out of a PNG image by non-local means");
-  command->add_option("input", arguments->input, "Noisy PNG file, grey or RGB")->required();
-  command->add_option("--output", arguments->output, "PNG file to write")->required();
+  Command command =
+      image.subcommand("denoise", "Takes noise out of a PNG image by non-local means");
+  command.option("input", arguments->input, "Noisy PNG file, grey or RGB").required();
+  command.option("--output", arguments->output, "PNG file to write").required();
   command
-      ->add_option("--sigma", options.sigma,
-                   "Standard deviation of the noise, of 255 (default: estimated)")
-      ->check(CLI::Range(0.0, 255.0));
-  command->add_option("--patch", options.patch,
-                      "Width of the patches that are compared, odd (default: by sigma, 3 to 11)");
-  command->add_option("--search", options.search, "Width of the window that is searched, odd")
-      ->capture_default_str();
-  command->add_option("--decay", options.decay,
-                      "h of exp(-distance / h^2) (default: by sigma, 0.3 to 0.55 of it)");
-  command->add_option("--reference", arguments->reference,
-                      "The image without noise: prints PSNR before and after");
-  command->footer(
+      .option("--sigma", options.sigma,
+              "Standard deviation of the noise, of 255 (default: estimated)")
+      .range(0.0, 255.0);
+  command.option("--patch", options.patch,
+                 "Width of the patches that are compared, odd (default: by sigma, 3 to 11)");
+  command.option("--search", options.search, "Width of the window that is searched, odd")
+      .show_default();
+  command.option("--decay", options.decay,
+                 "h of exp(-distance / h^2) (default: by sigma, 0.3 to 0.55 of it)");
+  command.option("--reference", arguments->reference,
+                 "The image without noise: prints PSNR before and after");
+  command.footer(
       "Examples:\n  heed image denoise noisy.png --output clean.png\n"
       "  heed image draw photo --output photo.png\n"
       "  heed image draw photo --noise 25 --output noisy.png\n"
       "  heed image denoise noisy.png --sigma 25 --reference photo.png --output clean.png");
-  command->callback([arguments] { denoise(*arguments); });
+  command.action([arguments] { denoise(*arguments); });
 }
 
-void add_texture(CLI::App& image) {
+void add_texture(Command& image) {
   auto arguments = std::make_shared<TextureArguments>();
   TextureOptions& options = arguments->options;
-  CLI::App* command = image.add_subcommand(
+  Command command = image.subcommand(
       "texture", "Grows a larger texture from a sample, pixel by pixel (Efros and Leung)");
-  command->add_option("input", arguments->input, "Sample, a PNG file, grey or RGB")->required();
-  command->add_option("--output", arguments->output, "PNG file to write")->required();
-  command->add_option("--size", arguments->size, "Of the result, WIDTHxHEIGHT")->required();
+  command.option("input", arguments->input, "Sample, a PNG file, grey or RGB").required();
+  command.option("--output", arguments->output, "PNG file to write").required();
+  command.option("--size", arguments->size, "Of the result, WIDTHxHEIGHT").required();
   command
-      ->add_option("--window", options.window,
-                   "Width of the surroundings that are compared, odd: about the size of what "
-                   "repeats")
-      ->capture_default_str();
+      .option("--window", options.window,
+              "Width of the surroundings that are compared, odd: about the size of what "
+              "repeats")
+      .show_default();
   command
-      ->add_option("--epsilon", options.epsilon,
-                   "Places up to this share worse than the best one may be drawn")
-      ->capture_default_str();
-  command->add_flag("--extend", options.extend,
-                    "Grow around the whole sample instead of 3 x 3 pixels of it");
-  command->add_option("--seed", options.seed, "Another seed, another texture")
-      ->capture_default_str();
-  command->footer(
+      .option("--epsilon", options.epsilon,
+              "Places up to this share worse than the best one may be drawn")
+      .show_default();
+  command.flag("--extend", options.extend,
+               "Grow around the whole sample instead of 3 x 3 pixels of it");
+  command.option("--seed", options.seed, "Another seed, another texture").show_default();
+  command.footer(
       "The time grows with the pixels of the result, of the sample and of the window.\n\n"
       "Examples:\n  heed image texture bricks.png --size 256x256 --output wall.png\n"
       "  heed image texture bricks.png --size 128x128 --window 15 --extend --output wall.png");
-  command->callback([arguments] { grow_texture(*arguments); });
+  command.action([arguments] { grow_texture(*arguments); });
 }
 
 }  // namespace
 
-void add_image_filters(CLI::App& image) {
+void add_image_filters(Command& image) {
   add_denoise(image);
   add_texture(image);
 }

@@ -191,74 +191,67 @@ void upscale(const ImageArguments& arguments) {
   report(arguments.output, contact_sheet(sheet, across), images.count());
 }
 
-void add_common(CLI::App& command, ImageArguments& arguments) {
-  command.add_option("--model", arguments.model, "folder of a model of images")->required();
-  command.add_option("--output", arguments.output, "PNG file to write")->required();
-  command.add_option("--class", arguments.class_name,
-                     "what shall be drawn, by name or number (default: all by turns)");
+void add_common(Command& command, ImageArguments& arguments) {
+  command.option("--model", arguments.model, "folder of a model of images").required();
+  command.option("--output", arguments.output, "PNG file to write").required();
+  command.option("--class", arguments.class_name,
+                 "what shall be drawn, by name or number (default: all by turns)");
   add_sampling(command, arguments.sample.sampling);
-  command.add_option("--seed", arguments.sample.seed, "same seed, same images")
-      ->capture_default_str();
+  command.option("--seed", arguments.sample.seed, "same seed, same images").show_default();
   add_precision(command, arguments.precision);
 }
 
-void add_files(CLI::App& command, ImageArguments& arguments) {
+void add_files(Command& command, ImageArguments& arguments) {
   command
-      .add_option("FILES", arguments.files.paths,
-                  "MNIST's file of images, CIFAR's files, or a folder of PNG files")
-      ->required();
-  command.add_option("--count", arguments.count, "so many images")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  command.add_option("--first", arguments.first, "beginning with this one of the files")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--n", arguments.variants, "each so many times")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 100));
+      .option("FILES", arguments.files.paths,
+              "MNIST's file of images, CIFAR's files, or a folder of PNG files")
+      .required();
+  command.option("--count", arguments.count, "so many images").show_default().range(1, 1000);
+  command.option("--first", arguments.first, "beginning with this one of the files")
+      .show_default()
+      .not_negative();
+  command.option("--n", arguments.variants, "each so many times").show_default().range(1, 100);
 }
 
 }  // namespace
 
-void add_image_models(CLI::App& image) {
+void add_image_models(Command& image) {
   auto sampled = std::make_shared<ImageArguments>();
   sampled->count = 64;
-  CLI::App* command = image.add_subcommand("sample", "Draws images with a model");
-  add_common(*command, *sampled);
-  command->add_option("--count", sampled->count, "how many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  command->add_option("--attention", sampled->attention,
-                      "PNG file for where a pixel of the first image looked");
-  command->add_option("--pixel", sampled->pixel, "which pixel: ROW COLUMN (default: the middle)")
-      ->expected(2);
-  command->footer(
+  Command command = image.subcommand("sample", "Draws images with a model");
+  add_common(command, *sampled);
+  command.option("--count", sampled->count, "how many").show_default().range(1, 10000);
+  command.option("--attention", sampled->attention,
+                 "PNG file for where a pixel of the first image looked");
+  command.option("--pixel", sampled->pixel, "which pixel: ROW COLUMN (default: the middle)")
+      .count(2);
+  command.footer(
       "Example:\n  heed image sample --model runs/digits --count 100 --output digits.png");
-  command->callback([sampled] { sample(*sampled); });
+  command.action([sampled] { sample(*sampled); });
 
   auto completed = std::make_shared<ImageArguments>();
   completed->count = 8;
-  command = image.add_subcommand("complete", "Completes images of which the upper part is given");
-  add_common(*command, *completed);
-  add_files(*command, *completed);
-  command->add_option("--keep", completed->keep, "share of the rows that is given")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  command->footer(
+  command = image.subcommand("complete", "Completes images of which the upper part is given");
+  add_common(command, *completed);
+  add_files(command, *completed);
+  command.option("--keep", completed->keep, "share of the rows that is given")
+      .show_default()
+      .range(0.0, 1.0);
+  command.footer(
       "Example:\n  heed image complete --model runs/mnist t10k-images-idx3-ubyte.gz --output "
       "halves.png");
-  command->callback([completed] { complete(*completed); });
+  command.action([completed] { complete(*completed); });
 
   auto enlarged = std::make_shared<ImageArguments>();
   enlarged->count = 8;
-  command = image.add_subcommand("upscale", "Makes images small, and draws them large again");
-  add_common(*command, *enlarged);
-  add_files(*command, *enlarged);
-  command->add_flag("--small", enlarged->small, "the images are small ones already");
-  command->footer(
+  command = image.subcommand("upscale", "Makes images small, and draws them large again");
+  add_common(command, *enlarged);
+  add_files(command, *enlarged);
+  command.flag("--small", enlarged->small, "the images are small ones already");
+  command.footer(
       "Example:\n  heed image upscale --model runs/mnist-enlarge t10k-images-idx3-ubyte.gz "
       "--output large.png");
-  command->callback([enlarged] { upscale(*enlarged); });
+  command.action([enlarged] { upscale(*enlarged); });
 }
 
 }  // namespace heed::cli

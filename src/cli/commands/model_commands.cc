@@ -72,49 +72,33 @@ void average(const AverageArguments& arguments) {
 
 }  // namespace
 
-void add_sampling(CLI::App& command, SamplingOptions& options) {
-  command.add_option("--temperature", options.temperature, "0: always the likeliest token")
-      ->capture_default_str();
-  command.add_option("--top-k", options.top_k, "draw from the k likeliest tokens; 0: from all")
-      ->capture_default_str();
-  command.add_option("--top-p", options.top_p, "draw from the likeliest that have this together")
-      ->capture_default_str();
-  command
-      .add_option("--min-p", options.min_p, "draw from those with this share of the likeliest's")
-      ->capture_default_str();
-  command
-      .add_option("--repetition-penalty", options.repetition_penalty,
-                  "above 1: what was said is less likely")
-      ->capture_default_str();
-}
-
-void add_model_commands(CLI::App& app) {
+void add_model_commands(Command& app) {
   auto folder = std::make_shared<std::string>();
   auto tensors = std::make_shared<bool>(false);
-  CLI::App* show = app.add_subcommand("info", "Say what is in a model folder");
-  show->add_option("FOLDER", *folder, "model or run folder")->required();
-  show->add_flag("--tensors", *tensors, "list every tensor");
-  show->footer("Example:\n  heed info runs/demo");
-  show->callback([folder, tensors] { info(*folder, *tensors); });
+  Command show = app.subcommand("info", "Say what is in a model folder");
+  show.option("FOLDER", *folder, "model or run folder").required();
+  show.flag("--tensors", *tensors, "list every tensor");
+  show.footer("Example:\n  heed info runs/demo");
+  show.action([folder, tensors] { info(*folder, *tensors); });
 
   auto import = std::make_shared<Ctranslate2Import>();
-  CLI::App* convert =
-      app.add_subcommand("convert", "Make weights smaller, or import a model of another program");
+  Command convert =
+      app.subcommand("convert", "Make weights smaller, or import a model of another program");
   convert
-      ->add_option("INPUT", import->input,
-                   "model folder; or CTranslate2 folder, model.bin or model.safetensors")
-      ->required();
-  add_dtype(*convert, "--dtype", "of the weights: int8 takes a quarter of f32's room",
+      .option("INPUT", import->input,
+              "model folder; or CTranslate2 folder, model.bin or model.safetensors")
+      .required();
+  add_dtype(convert, "--dtype", "of the weights: int8 takes a quarter of f32's room",
             [import](DType dtype) { import->dtype = dtype; });
-  convert->add_option("--output", import->output, "new model folder")->required();
-  convert->add_option("--vocabulary", import->vocabulary, "folder of the vocabularies");
-  convert->add_option("--heads", import->heads, "attention heads (default: by the model's kind)")
-      ->check(CLI::Range(1, 1024));
-  convert->footer(
+  convert.option("--output", import->output, "new model folder").required();
+  convert.option("--vocabulary", import->vocabulary, "folder of the vocabularies");
+  convert.option("--heads", import->heads, "attention heads (default: by the model's kind)")
+      .range(1, 1024);
+  convert.footer(
       "Examples:\n"
       "  heed convert runs/m30k --dtype int8 --output models/m30k-int8\n"
       "  heed convert ctranslate2-folder --output models/aren");
-  convert->callback([import] {
+  convert.action([import] {
     if (is_model_folder(import->input)) {
       convert_folder(import->input, import->output, import->dtype);
     } else {
@@ -124,14 +108,13 @@ void add_model_commands(CLI::App& app) {
   });
 
   auto mean = std::make_shared<AverageArguments>();
-  CLI::App* command = app.add_subcommand("average", "Average the weights of several models");
-  command->add_option("FOLDERS", mean->folders, "model folders, or one run folder with --last")
-      ->required();
-  command->add_option("--last", mean->last, "the last N checkpoints of a run")
-      ->check(CLI::Range(1, 10000));
-  command->add_option("--output", mean->output, "new model folder")->required();
-  command->footer("Example:\n  heed average runs/m30k --last 5 --output models/m30k");
-  command->callback([mean] { average(*mean); });
+  Command command = app.subcommand("average", "Average the weights of several models");
+  command.option("FOLDERS", mean->folders, "model folders, or one run folder with --last")
+      .required();
+  command.option("--last", mean->last, "the last N checkpoints of a run").range(1, 10000);
+  command.option("--output", mean->output, "new model folder").required();
+  command.footer("Example:\n  heed average runs/m30k --last 5 --output models/m30k");
+  command.action([mean] { average(*mean); });
 }
 
 }  // namespace heed::cli

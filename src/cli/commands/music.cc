@@ -42,7 +42,7 @@ void for_each_file(const std::vector<std::string>& files, const Use& use) {
     }
   }
   if (failed) {
-    throw CLI::RuntimeError(1);
+    throw ExitStatus{1};
   }
 }
 
@@ -141,61 +141,61 @@ void info(const std::vector<std::string>& files) {
   });
 }
 
-void add_encode(CLI::App& app) {
+void add_encode(Command& app) {
   auto options = std::make_shared<EncodeOptions>();
-  CLI::App* command =
-      app.add_subcommand("encode", "Turns MIDI files into performance events, one piece a line");
-  command->add_option("files", options->files, "MIDI files")->required();
-  command->add_flag("--pedal,!--no-pedal", options->pedal,
-                    "Notes last while the sustain pedal is down (default), or only as long as "
-                    "their keys are");
-  command->add_flag("--names", options->names, "NOTE_ON<60> and the like instead of ids");
-  command->footer(
+  Command command =
+      app.subcommand("encode", "Turns MIDI files into performance events, one piece a line");
+  command.option("files", options->files, "MIDI files").required();
+  command.flag("--pedal,!--no-pedal", options->pedal,
+               "Notes last while the sustain pedal is down (default), or only as long as "
+               "their keys are");
+  command.flag("--names", options->names, "NOTE_ON<60> and the like instead of ids");
+  command.footer(
       "The 388 ids: 0-127 keys going down, 128-255 keys going up, 256-355 time shifts of 10 ms\n"
       "to 1 s, 356-387 velocities. A file that cannot be read has no line; the others go on.\n\n"
       "Examples:\n  heed music encode sonata.mid > sonata.txt\n"
       "  heed music encode --no-pedal --names sonata.mid\n"
       "  heed music encode performances/*.mid > train.txt");
-  command->callback([options] { encode(*options); });
+  command.action([options] { encode(*options); });
 }
 
-void add_decode(CLI::App& app) {
+void add_decode(Command& app) {
   auto options = std::make_shared<DecodeOptions>();
-  CLI::App* command = app.add_subcommand("decode", "Turns performance events into MIDI files");
-  command->add_option("ids", options->ids, "File of ids, one piece a line; -: standard input")
-      ->required();
+  Command command = app.subcommand("decode", "Turns performance events into MIDI files");
+  command.option("ids", options->ids, "File of ids, one piece a line; -: standard input")
+      .required();
   command
-      ->add_option("--output", options->output,
-                   "MIDI file to write; several pieces go to NAME-1.mid, NAME-2.mid and so on")
-      ->required();
-  command->footer(
+      .option("--output", options->output,
+              "MIDI file to write; several pieces go to NAME-1.mid, NAME-2.mid and so on")
+      .required();
+  command.footer(
       "Examples:\n  heed music decode sonata.txt --output sonata.mid\n"
       "  echo '372 60 64 67 355 188 192 195' | heed music decode - --output chord.mid\n"
       "  fluidsynth -F chord.wav /usr/share/sounds/sf2/TimGM6mb.sf2 chord.mid");
-  command->callback([options] { decode(*options); });
+  command.action([options] { decode(*options); });
 }
 
-void add_info(CLI::App& app) {
+void add_info(Command& app) {
   auto files = std::make_shared<std::vector<std::string>>();
-  CLI::App* command = app.add_subcommand("info", "Says what is in MIDI files");
-  command->add_option("files", *files, "MIDI files")->required();
-  command->footer("Examples:\n  heed music info sonata.mid\n  heed music info performances/*.mid");
-  command->callback([files] { info(*files); });
+  Command command = app.subcommand("info", "Says what is in MIDI files");
+  command.option("files", *files, "MIDI files").required();
+  command.footer("Examples:\n  heed music info sonata.mid\n  heed music info performances/*.mid");
+  command.action([files] { info(*files); });
 }
 
 }  // namespace
 
-void add_music(CLI::App& app) {
-  CLI::App* music = app.add_subcommand("music", "Reads and writes MIDI files");
-  music->require_subcommand(1);
-  music->footer(
+void add_music(Command& app) {
+  Command music = app.subcommand("music", "Reads and writes MIDI files");
+  music.require_subcommand();
+  music.footer(
       "Examples:\n  heed music info sonata.mid\n  heed music encode sonata.mid > sonata.txt\n"
       "  heed music decode sonata.txt --output copy.mid\n"
       "  heed music motif relative=runs/music-demo plain=runs/music-demo-plain");
-  add_encode(*music);
-  add_decode(*music);
-  add_info(*music);
-  add_music_motif(*music);
+  add_encode(music);
+  add_decode(music);
+  add_info(music);
+  add_music_motif(music);
 }
 
 }  // namespace heed::cli

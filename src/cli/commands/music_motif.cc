@@ -61,26 +61,26 @@ void run(const MotifArguments& arguments) {
 
 }  // namespace
 
-void add_music_motif(CLI::App& music) {
+void add_music_motif(Command& music) {
   auto arguments = std::make_shared<MotifArguments>();
-  CLI::App* command =
-      music.add_subcommand("motif", "Measures how well models remember a motif that returns");
-  command->add_option("MODELS", arguments->models, "folders, or NAME=FOLDER")->required();
-  command->add_option("--pieces", arguments->options.pieces, "pieces to ask about")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command->add_option("--sections", arguments->options.sections, "length of a piece, in sections")
-      ->check(CLI::Range(4, 100000))
-      ->capture_default_str();
-  command->add_option("--bucket", arguments->options.bucket, "tokens to a point")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--trained", arguments->trained, "mark this length in the plot");
-  command->add_option("--svg", arguments->svg, "where the plot goes");
-  command->footer(
+  Command command =
+      music.subcommand("motif", "Measures how well models remember a motif that returns");
+  command.option("MODELS", arguments->models, "folders, or NAME=FOLDER").required();
+  command.option("--pieces", arguments->options.pieces, "pieces to ask about")
+      .range(1, 100000)
+      .show_default();
+  command.option("--sections", arguments->options.sections, "length of a piece, in sections")
+      .range(4, 100000)
+      .show_default();
+  command.option("--bucket", arguments->options.bucket, "tokens to a point")
+      .range(1, 1 << 20)
+      .show_default();
+  command.option("--trained", arguments->trained, "mark this length in the plot");
+  command.option("--svg", arguments->svg, "where the plot goes");
+  command.footer(
       "Example:\n  heed music motif relative=runs/music-demo plain=runs/music-demo-plain --svg "
       "motif.svg");
-  command->callback([arguments] { run(*arguments); });
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -180,35 +180,34 @@ void run(const Options& options) {
 
 }  // namespace
 
-void add_score(CLI::App& app) {
+void add_score(Command& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* score = app.add_subcommand("score", "Scores translations: BLEU, chrF, TER");
-  score->add_option("hypotheses", options->hypotheses,
-                    "File of translations, one a line, plain or gzip; default: standard input");
+  Command score = app.subcommand("score", "Scores translations: BLEU, chrF, TER");
+  score.option("hypotheses", options->hypotheses,
+               "File of translations, one a line, plain or gzip; default: standard input");
   score
-      ->add_option("--reference", options->references,
-                   "File of references, as many lines; may be given several times")
-      ->required()
-      ->allow_extra_args(false);
-  score->add_option("--metric", options->metrics, "bleu (default), chrf, ter; several with commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember({"bleu", "chrf", "ter"}));
-  score->add_option("--tokenize", options->tokenize, "For BLEU: 13a (default), intl, char, none");
-  score->add_flag("--lowercase", options->lowercase,
-                  "Ignore case in BLEU and chrF; TER always does");
+      .option("--reference", options->references,
+              "File of references, as many lines; may be given several times")
+      .required()
+      .one_at_a_time();
+  score.option("--metric", options->metrics, "bleu (default), chrf, ter; several with commas")
+      .separated_by(',')
+      .one_at_a_time()
+      .choices({"bleu", "chrf", "ter"});
+  score.option("--tokenize", options->tokenize, "For BLEU: 13a (default), intl, char, none");
+  score.flag("--lowercase", options->lowercase, "Ignore case in BLEU and chrF; TER always does");
   score
-      ->add_option("--chrf-word-order", options->chrf_word_order,
-                   "Word n-grams in chrF: 0 (default), or 2 for chrF++")
-      ->check(CLI::Range(0, 9));
-  score->add_flag("--sentence", options->sentence, "One score per sentence");
-  score->add_flag("--json", options->json, "One JSON object per metric, for machines");
-  score->footer(
+      .option("--chrf-word-order", options->chrf_word_order,
+              "Word n-grams in chrF: 0 (default), or 2 for chrF++")
+      .range(0, 9);
+  score.flag("--sentence", options->sentence, "One score per sentence");
+  score.flag("--json", options->json, "One JSON object per metric, for machines");
+  score.footer(
       "Prints the score, a tab, and the line to put into a paper.\n\n"
       "Examples:\n  heed score --reference test.de output.de\n"
       "  heed translate model < test.en | heed score --reference test.de --metric bleu,chrf,ter\n"
       "  heed score --reference a.de --reference b.de --metric bleu --sentence output.de.gz");
-  score->callback([options] { run(*options); });
+  score.action([options] { run(*options); });
 }
 
 }  // namespace heed::cli

@@ -111,41 +111,39 @@ void run(const ServeArguments& arguments) {
 
 }  // namespace
 
-void add_serve(CLI::App& app) {
+void add_serve(Command& app) {
   auto arguments = std::make_shared<ServeArguments>();
-  CLI::App* command = app.add_subcommand("serve", "Serve models by HTTP, with a page to use them");
-  command->add_option("--model", arguments->models,
-                      "[NAME=]DIR: a model folder, also Hugging Face's; may be given again");
-  command->add_option("--run", arguments->runs, "the folder of a training to follow; as often");
-  command->add_option("--host", arguments->http.host, "address to listen on; 0.0.0.0 for all")
-      ->capture_default_str();
-  command->add_option("--port", arguments->http.port, "0: any free one")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  command->add_option("--api-key-file", arguments->key_file,
-                      "requests must have one of its keys, a line each");
-  command->add_option("--allow-origin", arguments->http.allow_origin,
-                      "pages of this origin may call, such as https://example.org (CORS)");
-  command->add_option("--slots", arguments->hub.slots, "requests that a model works on at once")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->add_option("--queue", arguments->hub.queue, "requests that may wait for a slot")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  command->add_option("--threads", arguments->hub.threads, "of the products (default: all cores)")
-      ->check(CLI::Range(1, 4096));
+  Command command = app.subcommand("serve", "Serve models by HTTP, with a page to use them");
+  command.option("--model", arguments->models,
+                 "[NAME=]DIR: a model folder, also Hugging Face's; may be given again");
+  command.option("--run", arguments->runs, "the folder of a training to follow; as often");
+  command.option("--host", arguments->http.host, "address to listen on; 0.0.0.0 for all")
+      .show_default();
+  command.option("--port", arguments->http.port, "0: any free one").range(0, 65535).show_default();
+  command.option("--api-key-file", arguments->key_file,
+                 "requests must have one of its keys, a line each");
+  command.option("--allow-origin", arguments->http.allow_origin,
+                 "pages of this origin may call, such as https://example.org (CORS)");
+  command.option("--slots", arguments->hub.slots, "requests that a model works on at once")
+      .range(1, 1024)
+      .show_default();
+  command.option("--queue", arguments->hub.queue, "requests that may wait for a slot")
+      .range(0, 100000)
+      .show_default();
+  command.option("--threads", arguments->hub.threads, "of the products (default: all cores)")
+      .range(1, 4096);
   command
-      ->add_option("--grace", arguments->grace_seconds,
-                   "seconds that requests have to finish after SIGTERM or Ctrl-C")
-      ->check(CLI::Range(0.0, 3600.0))
-      ->capture_default_str();
-  add_precision(*command, arguments->hub.compute);
-  command->footer(
+      .option("--grace", arguments->grace_seconds,
+              "seconds that requests have to finish after SIGTERM or Ctrl-C")
+      .range(0.0, 3600.0)
+      .show_default();
+  add_precision(command, arguments->hub.compute);
+  command.footer(
       "Examples:\n"
       "  heed serve --model gpt2 --model en-de=runs/multi30k\n"
       "  heed serve --run runs/mnist\n"
       "  curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"Once upon a time\"}'");
-  command->callback([arguments] { run(*arguments); });
+  command.action([arguments] { run(*arguments); });
 }
 
 }  // namespace heed::cli

@@ -125,81 +125,80 @@ void info(const UseOptions& options) {
   }
 }
 
-void add_training(CLI::App& app) {
+void add_training(Command& app) {
   auto options = std::make_shared<TrainOptions>();
   TokenizerTraining& training = options->training;
-  CLI::App* command = app.add_subcommand("train", "Learns a vocabulary from text");
-  command->add_option("files", options->files, "Text in UTF-8, plain or gzip, one sentence a line")
-      ->required();
+  Command command = app.subcommand("train", "Learns a vocabulary from text");
+  command.option("files", options->files, "Text in UTF-8, plain or gzip, one sentence a line")
+      .required();
   command
-      ->add_option("--kind", training.kind,
-                   "unigram (default) or bpe: SentencePiece; byte_bpe: GPT-2's; wordpiece: BERT's; "
-                   "word; char; token: words of text with a space between all tokens")
-      ->check(CLI::IsMember(tokenizer_kinds()));
+      .option("--kind", training.kind,
+              "unigram (default) or bpe: SentencePiece; byte_bpe: GPT-2's; wordpiece: BERT's; "
+              "word; char; token: words of text with a space between all tokens")
+      .choices(tokenizer_kinds());
   command
-      ->add_option("--vocabulary", training.vocabulary,
-                   "Pieces at most, special ones included (default 8000)")
-      ->check(CLI::Range(5, 10'000'000));
-  command->add_option("--output", options->output,
-                      "File to write (default tokenizer.model, vocabulary.json or tokenizer.json)");
+      .option("--vocabulary", training.vocabulary,
+              "Pieces at most, special ones included (default 8000)")
+      .range(5, 10'000'000);
+  command.option("--output", options->output,
+                 "File to write (default tokenizer.model, vocabulary.json or tokenizer.json)");
   command
-      ->add_option("--character-coverage", training.character_coverage,
-                   "unigram, bpe: share of the characters that get a piece (default 1; 0.9995 "
-                   "suits texts with thousands of characters)")
-      ->check(CLI::Range(0.98F, 1.0F));
+      .option("--character-coverage", training.character_coverage,
+              "unigram, bpe: share of the characters that get a piece (default 1; 0.9995 "
+              "suits texts with thousands of characters)")
+      .range(0.98, 1.0);
   command
-      ->add_option("--least-count", training.least_count,
-                   "word, char, token: rarer ones are unknown (default 1)")
-      ->check(CLI::Range(1, 1'000'000'000));
-  command->add_flag("--byte-fallback", training.byte_fallback,
-                    "unigram, bpe: spell unknown characters as bytes");
-  command->add_flag("--lower-case", training.lower_case,
-                    "Lower-case all text (not byte_bpe, token)");
-  command->footer(
+      .option("--least-count", training.least_count,
+              "word, char, token: rarer ones are unknown (default 1)")
+      .range(1, 1'000'000'000);
+  command.flag("--byte-fallback", training.byte_fallback,
+               "unigram, bpe: spell unknown characters as bytes");
+  command.flag("--lower-case", training.lower_case, "Lower-case all text (not byte_bpe, token)");
+  command.footer(
       "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
       "  heed tokenizer train names.txt --kind char --output names.json\n"
       "  heed tokenizer train book.txt --kind byte_bpe --vocabulary 5000\n"
       "  heed tokenizer train wiki.txt --kind wordpiece --vocabulary 30000 --lower-case");
-  command->callback([options] { train(*options); });
+  command.action([options] { train(*options); });
 }
 
 using Run = void (*)(const UseOptions&);
 
-CLI::App* add_use(CLI::App& app, const char* name, const char* help, Run run) {
+Command add_use(Command& app, const char* name, const char* help, Run run) {
   auto options = std::make_shared<UseOptions>();
-  CLI::App* command = app.add_subcommand(name, help);
+  Command command = app.subcommand(name, help);
   command
-      ->add_option("--tokenizer", options->tokenizer,
-                   "tokenizer.model, vocabulary.json, tokenizer.json, vocab.json with merges.txt "
-                   "beside it, vocab.txt, or the folder of one")
-      ->required();
+      .option("--tokenizer", options->tokenizer,
+              "tokenizer.model, vocabulary.json, tokenizer.json, vocab.json with merges.txt "
+              "beside it, vocab.txt, or the folder of one")
+      .required();
   if (run != info) {
-    command->add_option("file", options->file, "File to read (default: standard input)");
-    command->add_flag("--ids", options->ids, "Numbers instead of pieces");
+    command.option("file", options->file, "File to read (default: standard input)");
+    command.flag("--ids", options->ids, "Numbers instead of pieces");
   }
-  command->callback([options, run] { run(*options); });
+  command.action([options, run] { run(*options); });
   return command;
 }
 
 }  // namespace
 
-void add_tokenizer(CLI::App& app) {
-  CLI::App* tokenizer = app.add_subcommand("tokenizer", "Trains and uses vocabularies");
-  tokenizer->require_subcommand(1);
-  add_training(*tokenizer);
-  add_use(*tokenizer, "encode", "Turns lines of text into pieces or ids", encode)
-      ->footer(
+void add_tokenizer(Command& app) {
+  Command tokenizer = app.subcommand("tokenizer", "Trains and uses vocabularies");
+  tokenizer.require_subcommand();
+  add_training(tokenizer);
+  add_use(tokenizer, "encode", "Turns lines of text into pieces or ids", encode)
+      .footer(
           "Examples:\n  echo 'Ein Hund läuft.' | heed tokenizer encode --tokenizer "
           "tokenizer.model\n  heed tokenizer encode --tokenizer tokenizer.model --ids test.de");
-  add_use(*tokenizer, "decode", "Turns lines of pieces or ids into text", decode)
-      ->footer(
+  add_use(tokenizer, "decode", "Turns lines of pieces or ids into text", decode)
+      .footer(
           "Examples:\n  echo '▁Ein ▁Hund' | heed tokenizer decode --tokenizer tokenizer.model\n"
           "  heed tokenizer decode --tokenizer tokenizer.model --ids test.ids");
-  add_use(*tokenizer, "info", "Says what a tokenizer is", info)
-      ->footer(
+  add_use(tokenizer, "info", "Says what a tokenizer is", info)
+      .footer(
           "Examples:\n  heed tokenizer info --tokenizer tokenizer.model\n"
           "  heed tokenizer info --tokenizer gpt2/");
-  tokenizer->footer(
+  tokenizer.footer(
       "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
       "  heed tokenizer encode --tokenizer tokenizer.model < test.de > test.pieces\n"
       "  heed tokenizer decode --tokenizer tokenizer.model < test.pieces\n"

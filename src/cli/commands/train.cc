@@ -119,7 +119,7 @@ void train(const TrainArguments& arguments) {
   if (end == TrainEnd::interrupted) {
     fmt::print(stderr, "stopped after step {}; go on with: heed train {} --out {} --resume\n",
                trainer.state().step, arguments.recipe, folder.string());
-    throw CLI::RuntimeError(kInterrupted);
+    throw ExitStatus{kInterrupted};
   }
   fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
              end == TrainEnd::early_stop ? "stopped early" : "finished", trainer.state().step,
@@ -131,26 +131,26 @@ void train(const TrainArguments& arguments) {
 
 }  // namespace
 
-void add_train(CLI::App& app) {
+void add_train(Command& app) {
   auto arguments = std::make_shared<TrainArguments>();
-  CLI::App* command = app.add_subcommand("train", "Train a model by a recipe");
-  command->add_option("RECIPE", arguments->recipe, "recipe in TOML; see recipes/");
-  command->add_option("--out", arguments->out, "run folder (default: runs/NAME-OF-RECIPE)");
-  command->add_option("--set", arguments->settings, "change a key: --set train.steps=100")
-      ->allow_extra_args(false)
-      ->type_name("KEY=VALUE");
-  command->add_flag("--resume", arguments->resume, "continue the run in the folder");
-  command->add_flag("--check", arguments->check, "only check the recipe, and that its files exist");
-  command->add_flag("--keys", arguments->keys,
-                    "list the keys of recipes with their defaults; with a task's name instead of a "
-                    "recipe: of that task");
-  command->footer(
+  Command command = app.subcommand("train", "Train a model by a recipe");
+  command.option("RECIPE", arguments->recipe, "recipe in TOML; see recipes/");
+  command.option("--out", arguments->out, "run folder (default: runs/NAME-OF-RECIPE)");
+  command.option("--set", arguments->settings, "change a key: --set train.steps=100")
+      .one_at_a_time()
+      .value_name("KEY=VALUE");
+  command.flag("--resume", arguments->resume, "continue the run in the folder");
+  command.flag("--check", arguments->check, "only check the recipe, and that its files exist");
+  command.flag("--keys", arguments->keys,
+               "list the keys of recipes with their defaults; with a task's name instead of a "
+               "recipe: of that task");
+  command.footer(
       "Examples:\n"
       "  heed train recipes/translation/demo.toml\n"
       "  heed train recipes/translation/multi30k.toml --out runs/m30k --set train.minutes=30\n"
       "  heed train recipes/translation/multi30k.toml --out runs/m30k --resume\n"
       "  heed train --keys translate");
-  command->callback([arguments] { train(*arguments); });
+  command.action([arguments] { train(*arguments); });
 }
 
 }  // namespace heed::cli

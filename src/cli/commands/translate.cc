@@ -117,43 +117,42 @@ void translate(TranslateArguments& arguments) {
 
 }  // namespace
 
-void add_translate(CLI::App& app) {
+void add_translate(Command& app) {
   auto arguments = std::make_shared<TranslateArguments>();
-  CLI::App* command = app.add_subcommand("translate", "Translate lines of text");
+  Command command = app.subcommand("translate", "Translate lines of text");
   TranslatorOptions& options = arguments->options;
-  command->add_option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
-  command->add_option("--model", arguments->model, "model folder")->required();
-  command->add_option("--beam", options.decode.beam, "hypotheses kept; 1 is greedy")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
+  command.option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
+  command.option("--model", arguments->model, "model folder").required();
+  command.option("--beam", options.decode.beam, "hypotheses kept; 1 is greedy")
+      .range(1, 256)
+      .show_default();
   command
-      ->add_option("--length-penalty", options.decode.length_penalty,
-                   "alpha of ((5 + length) / 6)^alpha; 0 favours short translations")
-      ->check(CLI::Range(0.0, 10.0))
-      ->capture_default_str();
-  command->add_option("--n-best", options.decode.n_best, "translations of each line, with scores")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  command->add_option("--batch-tokens", options.batch_tokens, "source tokens worked on together")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
+      .option("--length-penalty", options.decode.length_penalty,
+              "alpha of ((5 + length) / 6)^alpha; 0 favours short translations")
+      .range(0.0, 10.0)
+      .show_default();
+  command.option("--n-best", options.decode.n_best, "translations of each line, with scores")
+      .range(1, 256)
+      .show_default();
+  command.option("--batch-tokens", options.batch_tokens, "source tokens worked on together")
+      .range(1, 1 << 24)
+      .show_default();
   command
-      ->add_option("--max-length", options.decode.max_length,
-                   "longest translation in tokens (default: twice the source and 16)")
-      ->check(CLI::Range(1, 1 << 20));
-  command->add_option("--prefix", arguments->prefix, "what every translation begins with");
-  command->add_option("--prefix-file", arguments->prefix_file, "the same, line by line");
-  command->add_option("--suppress", arguments->suppress, "text that must not be said")
-      ->allow_extra_args(false);
-  command->add_option("--end-token", arguments->end_token, "piece that ends a translation");
-  add_precision(*command, arguments->precision);
-  command->add_flag("--scores", arguments->scores, "the score and a tab in front of each line");
-  command->footer(
+      .option("--max-length", options.decode.max_length,
+              "longest translation in tokens (default: twice the source and 16)")
+      .range(1, 1 << 20);
+  command.option("--prefix", arguments->prefix, "what every translation begins with");
+  command.option("--prefix-file", arguments->prefix_file, "the same, line by line");
+  command.option("--suppress", arguments->suppress, "text that must not be said").one_at_a_time();
+  command.option("--end-token", arguments->end_token, "piece that ends a translation");
+  add_precision(command, arguments->precision);
+  command.flag("--scores", arguments->scores, "the score and a tab in front of each line");
+  command.footer(
       "Examples:\n"
       "  echo 'the lion chased the zebra' | heed translate --model runs/demo\n"
       "  heed translate --model runs/m30k --beam 8 --n-best 3 test.en > test.nbest\n"
       "  heed translate --model runs/m30k test.en | heed score --reference test.de");
-  command->callback([arguments] { translate(*arguments); });
+  command.action([arguments] { translate(*arguments); });
 }
 
 }  // namespace heed::cli
