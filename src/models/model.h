@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "models/spec.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
@@ -53,6 +54,7 @@ class Model {
 class Seq2SeqModel : public Model {
  public:
   static constexpr const char* kWhat = "a sequence-to-sequence model";
+  static constexpr ModelInterface kInterface = ModelInterface::translation;
 
   // Teacher forcing: logits of every target position, [B,T,V]. With `maps` also the attention
   // weights of all layers, for pictures.
@@ -78,6 +80,7 @@ class Seq2SeqModel : public Model {
 class LanguageModel : public Model {
  public:
   static constexpr const char* kWhat = "a language model";
+  static constexpr ModelInterface kInterface = ModelInterface::language;
 
   // tokens i32 [B,T] -> logits of what follows each, [B,T,V]. With `maps` also the attention
   // weights of all layers; then a model with a limited memory looks no further than when it
@@ -112,6 +115,7 @@ struct TextBatch {
 class TextEncoder : public Model {
  public:
   static constexpr const char* kWhat = "a text encoder";
+  static constexpr ModelInterface kInterface = ModelInterface::encoder;
 
   virtual Tensor hidden(const TextBatch& batch,
                         std::vector<LayerAttention>* maps = nullptr) const = 0;  // [B,T,C]
@@ -164,6 +168,7 @@ struct ImageStep {
 class ImageModel : public Model {
  public:
   static constexpr const char* kWhat = "an image model";
+  static constexpr ModelInterface kInterface = ModelInterface::image;
 
   virtual const ImageLayout& layout() const = 0;
   virtual int64_t classes() const = 0;     // 0: none are given
