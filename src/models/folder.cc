@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kFormatVersion = 1;
 constexpr const char* kInt8 = "I8";
 constexpr const char* kScale = ".scale";  // behind an int8 matrix's name: its scales'
 
@@ -68,19 +67,6 @@ void transpose(std::span<const float> from, std::span<float> to, int64_t rows, i
       }
     }
   });
-}
-
-Json parse_json(const fs::path& file) {
-  // Copying and printing JSON descends into it: no deeper than configurations ever are.
-  constexpr int kDepth = 100;
-  const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-    check(depth <= kDepth, "[model folder] {} is nested more than {} deep", file.string(), kDepth);
-    return true;
-  };
-  Json json = Json::parse(read_file(file), shallow, false);
-  check(!json.is_discarded(), "[model folder] {} is not valid JSON", file.string());
-  check(json.is_object(), "[model folder] {} holds no JSON object", file.string());
-  return json;
 }
 
 // The stored tensors of each parameter; a tensor that no parameter wants is an error.
@@ -193,7 +179,7 @@ void save_tokenizers(const fs::path& folder, const Tokenizers& tokenizers) {
 }
 
 Tokenizers load_tokenizers(const fs::path& folder, const Json& model) {
-  return model.contains("vocabulary") ? load_tokenizers(folder) : Tokenizers();
+  return model_spec(model).has_tokenizer() ? load_tokenizers(folder) : Tokenizers();
 }
 
 bool has_tokenizers(const fs::path& folder) {
@@ -215,89 +201,6 @@ Tokenizers load_tokenizers(const fs::path& folder) {
   return {load_tokenizer(*source), load_tokenizer(*target)};
 }
 
-void save_config(const fs::path& folder, const FolderConfig& config, bool int8) {
-  Json json = to_huggingface(config.model);
-  if (json.empty()) {
-    json = {{"format", "heed"},
-            {"version", kFormatVersion},
-            {"source_end", config.source_end},
-            {"model", config.model}};
-  }
-  for (size_t i = 0; i < config.labels.size(); ++i) {
-    json["id2label"][std::to_string(i)] = config.labels[i];
-    json["label2id"][config.labels[i]] = i;
-  }
-  if (!config.labels.empty()) {
-    json["problem_type"] = config.score ? "regression" : "single_label_classification";
-  }
-  if (int8) {
-    json["quantization_config"] = {{"quant_method", "heed-int8"}};
-  }
-  write_file(folder / "config.json", json.dump(2) + "\n");
-}
-
-namespace {
-
-// A name for each class; without any they are called as Hugging Face calls them.
-std::vector<std::string> read_labels(const Json& json, size_t classes, const std::string& where) {
-  std::vector<std::string> labels;
-  const Json map = json.value("id2label", Json::object());
-  check(map.is_object(), "[{}] id2label is no table of names", where);
-  check(map.empty() || map.size() == classes, "[{}] id2label names {} classes, the model has {}",
-        where, map.size(), classes);
-  for (size_t i = 0; i < classes; ++i) {
-    if (map.empty()) {
-      labels.push_back(fmt::format("LABEL_{}", i));
-      continue;
-    }
-    const auto found = map.find(std::to_string(i));
-    check(found != map.end() && found->is_string(), "[{}] id2label has no name for class {}", where,
-          i);
-    labels.push_back(found->get<std::string>());
-  }
-  return labels;
-}
-
-Json heed_config(const Json& json, const std::string& where) {
-  check(json.contains("format") && json["format"] == "heed" && json.contains("model"),
-        "[model folder] {} is not the config of a Heed model; `heed convert` imports others",
-        where);
-  check(json.contains("version") && json["version"] == kFormatVersion,
-        "[model folder] {} has version {}, expected {}", where,
-        json.contains("version") ? json["version"].dump() : "none", kFormatVersion);
-  return json["model"];
-}
-
-}  // namespace
-
-FolderConfig load_config(const fs::path& folder) {
-  const fs::path file = folder / "config.json";
-  const std::string where = file.string();
-  check(fs::exists(file), "[model folder] {} has no config.json; is it a model folder?",
-        folder.string());
-  const Json json = parse_json(file);
-  FolderConfig config;
-  if (is_huggingface(json)) {
-    std::optional<TensorFiles> files;
-    if (has_tensors(folder)) {
-      files.emplace(folder);
-    }
-    const auto has = [&](std::string_view name) { return files && files->find(name) != nullptr; };
-    config.model = resolve_model_config(from_huggingface(json, has, where), where);
-  } else {
-    config.model = resolve_model_config(heed_config(json, where), where);
-  }
-  const Json source_end = json.value("source_end", Json(true));
-  check(source_end.is_boolean(), "[model folder] {}: source_end is not true or false", where);
-  config.source_end = source_end.get<bool>();
-  if (const auto classes = config.model.value("labels", int64_t{0}); classes > 0) {
-    config.labels = read_labels(json, static_cast<size_t>(classes), where);
-    // One class alone would tell nothing apart.
-    config.score = json.value("problem_type", Json()) == "regression" || classes == 1;
-  }
-  return config;
-}
-
 std::vector<int32_t> LoadedFolder::encode_source(std::string_view text) const {
   std::vector<int32_t> ids = tokenizers.source->encode(text);
   if (config.source_end) {
@@ -308,18 +211,22 @@ std::vector<int32_t> LoadedFolder::encode_source(std::string_view text) const {
 
 namespace {
 
-// The model knows every token.
+// The model knows every token, and the tokens of music are those of its form.
 void check_tokenizers(const fs::path& folder, const LoadedFolder& loaded) {
-  const Json& model = loaded.config.model;
+  const ModelSpec spec = loaded.spec();
   const auto check_size = [&](const char* side, const Tokenizer& tokenizer, int64_t vocabulary) {
     check(tokenizer.size() <= vocabulary,
           "[model folder] {}: the {} tokenizer has {} pieces, the model a vocabulary of {}",
           folder.string(), side, tokenizer.size(), vocabulary);
   };
-  const auto target = model.value("vocabulary", int64_t{0});
-  const auto source = model.value("source_vocabulary", int64_t{0});  // 0: joint
-  check_size("target", *loaded.tokenizers.target, target);
-  check_size("source", *loaded.tokenizers.source, source > 0 ? source : target);
+  check_size("target", *loaded.tokenizers.target, spec.target_vocabulary);
+  check_size("source", *loaded.tokenizers.source, spec.source_vocabulary);
+  if (const std::optional<MusicForm> form = loaded.config.music()) {
+    check(music_form(*loaded.tokenizers.target) == *form,
+          "[model folder] {}: config.json says that the content is {}, the tokenizer is that of "
+          "another form of music",
+          folder.string(), *form == MusicForm::chorale ? "chorale" : "performance");
+  }
 }
 
 }  // namespace
@@ -332,6 +239,7 @@ void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFol
   check(has_tensors(folder),
         "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
   loaded.any = make_model(loaded.store.root(), model);
+  guess_what_folder_leaves_out(loaded.config, loaded.tokenizers.target.get());
   if (loaded.tokenizers.source != nullptr) {
     check_tokenizers(folder, loaded);
   }

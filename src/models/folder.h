@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "models/folder_config.h"
 #include "models/model.h"
 #include "models/registry.h"
 #include "nn/parameters.h"
@@ -33,18 +34,6 @@ Tokenizers load_tokenizers(const std::filesystem::path& folder);
 Tokenizers load_tokenizers(const std::filesystem::path& folder, const Json& model);
 bool has_tokenizers(const std::filesystem::path& folder);
 
-// What config.json says. GPT-2 and BERT have Hugging Face's, the others Heed's own.
-struct FolderConfig {
-  Json model = Json::object();           // resolved: see models/registry.h
-  bool source_end = true;                // sources are shown with END behind them
-  std::vector<std::string> labels = {};  // names of the classes, of a model with a head for them
-  bool score = false;                    // the head gives one number instead of classes
-};
-// `int8` tells Hugging Face's loader that it cannot read the weights.
-void save_config(const std::filesystem::path& folder, const FolderConfig& config,
-                 bool int8 = false);
-FolderConfig load_config(const std::filesystem::path& folder);
-
 // A model ready for use. Not movable: the model points into the store.
 struct LoadedFolder {
   FolderConfig config;
@@ -52,6 +41,7 @@ struct LoadedFolder {
   ParameterStore store;
   std::unique_ptr<Model> any;
 
+  ModelSpec spec() const { return config.spec(); }
   // A source's ids as the model wants them.
   std::vector<int32_t> encode_source(std::string_view text) const;
 };

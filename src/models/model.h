@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "models/spec.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
@@ -47,6 +48,7 @@ class Model {
 class Seq2SeqModel : public Model {
  public:
   static constexpr const char* kWhat = "a sequence-to-sequence model";
+  static constexpr ModelInterface kInterface = ModelInterface::translation;
 
   // Teacher forcing: logits of every target position, [B,T,V].
   virtual Tensor logits(const Batch& batch) const = 0;
@@ -71,6 +73,7 @@ class Seq2SeqModel : public Model {
 class LanguageModel : public Model {
  public:
   static constexpr const char* kWhat = "a language model";
+  static constexpr ModelInterface kInterface = ModelInterface::language;
 
   // tokens i32 [B,T] -> logits of what follows each, [B,T,V]. The first token stands at position
   // `first`: those before it are not shown. Inside an AttentionScope a model with a limited memory
@@ -104,6 +107,7 @@ struct TextBatch {
 class TextEncoder : public Model {
  public:
   static constexpr const char* kWhat = "a text encoder";
+  static constexpr ModelInterface kInterface = ModelInterface::encoder;
 
   virtual Tensor hidden(const TextBatch& batch) const = 0;  // [B,T,C]
   // What a class is told from, [B,C]: for BERT the first token's vector through its pooler.
@@ -155,6 +159,7 @@ struct ImageStep {
 class ImageModel : public Model {
  public:
   static constexpr const char* kWhat = "an image model";
+  static constexpr ModelInterface kInterface = ModelInterface::image;
 
   virtual const ImageLayout& layout() const = 0;
   virtual int64_t classes() const = 0;     // 0: none are given

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <utility>
+#include <variant>
 
 #include "base/error.h"
 #include "models/images/image_transformer.h"
@@ -18,6 +19,9 @@
 namespace heed {
 namespace {
 
+// What data or a task decides about a model.
+using Change = std::variant<VocabularySizes, EncoderHeads, ImageSizes>;
+
 struct Kind {
   std::string name;
   std::vector<std::string> presets;
@@ -25,7 +29,30 @@ struct Kind {
       resolve;
   std::function<std::unique_ptr<Model>(const Scope&, const Json& fields)> make;
   std::function<std::vector<config::FieldHelp>()> fields;
+  std::function<ModelSpec(const Json& fields)> spec;
+  std::function<Json(const Json& fields, const Change& change)> change;
 };
+
+template <typename Config>
+Config read_config(const Json& fields) {
+  Config config;
+  config::read(config, fields, "model");
+  return config;
+}
+
+template <typename Config, typename Wanted>
+concept Follows = requires(Config& config, const Wanted& wanted) {
+  adapt(config, wanted);
+};
+
+template <typename Config, typename Wanted>
+void follow(Config& config, const Wanted& wanted, const std::string& name) {
+  if constexpr (Follows<Config, Wanted>) {
+    adapt(config, wanted);
+  } else {
+    fail("[model] a {} {}", name, Wanted::kMissing);
+  }
+}
 
 template <typename Made, typename Config>
 Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> presets) {
@@ -50,15 +77,26 @@ Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> p
             return config::write(config);
           },
       .make = [](const Scope& s, const Json& fields) -> std::unique_ptr<Model> {
-        Config config;
-        config::read(config, fields, "model");
-        return std::make_unique<Made>(s, config);
+        return std::make_unique<Made>(s, read_config<Config>(fields));
       },
       .fields =
           [] {
             std::vector<config::FieldHelp> fields;
             config::describe(Config{}, fields);
             return fields;
+          },
+      .spec =
+          [name](const Json& fields) {
+            ModelSpec spec = spec_of(read_config<Config>(fields));
+            spec.kind = name;
+            spec.interface = Made::kInterface;
+            return spec;
+          },
+      .change =
+          [name](const Json& fields, const Change& change) {
+            auto config = read_config<Config>(fields);
+            std::visit([&](const auto& wanted) { follow(config, wanted, name); }, change);
+            return config::write(config);
           },
   };
 }
@@ -162,6 +200,29 @@ std::string take_text(Json& object, const char* key, const std::string& otherwis
   return text;
 }
 
+// A configuration taken apart.
+struct Named {
+  const Kind& kind;
+  Json fields;
+};
+Named named(const Json& model) {
+  Json fields = model;
+  const std::string name = take_text(fields, "kind", "transformer", "model");
+  return {find_kind(name, "model"), std::move(fields)};
+}
+
+Json with_kind(const std::string& name, const Json& fields) {
+  Json model = Json::object();
+  model["kind"] = name;
+  model.update(fields);
+  return model;
+}
+
+Json changed(const Json& model, const Change& change) {
+  const Named parts = named(model);
+  return with_kind(parts.kind.name, parts.kind.change(parts.fields, change));
+}
+
 }  // namespace
 
 Json resolve_model_config(const Json& config, std::string_view where) {
@@ -171,16 +232,35 @@ Json resolve_model_config(const Json& config, std::string_view where) {
   Json fields = config;
   const std::string name = take_text(fields, "kind", "transformer", where);
   const std::string preset = take_text(fields, "preset", "", where);
-  Json resolved = Json::object();
-  resolved["kind"] = name;
-  resolved.update(find_kind(name, where).resolve(fields, preset, where));
-  return resolved;
+  return with_kind(name, find_kind(name, where).resolve(fields, preset, where));
 }
 
 std::unique_ptr<Model> make_model(const Scope& s, const Json& config) {
-  Json fields = config;
-  const std::string name = take_text(fields, "kind", "transformer", "model");
-  return find_kind(name, "model").make(s, fields);
+  const Named parts = named(config);
+  return parts.kind.make(s, parts.fields);
+}
+
+ModelSpec model_spec(const Json& model) {
+  const Named parts = named(model);
+  return parts.kind.spec(parts.fields);
+}
+
+Json with_vocabularies(const Json& model, const VocabularySizes& sizes) {
+  return changed(model, sizes);
+}
+
+Json with_heads(const Json& model, const EncoderHeads& heads) { return changed(model, heads); }
+
+Json with_images(const Json& model, const ImageSizes& images) { return changed(model, images); }
+
+Json with_dropout_of(const Json& model, const Json& other) {
+  Json result = model;
+  for (const auto& item : other.items()) {
+    if (item.key().ends_with("dropout")) {
+      result[item.key()] = item.value();
+    }
+  }
+  return result;
 }
 
 std::vector<ModelHelp> describe_models() {

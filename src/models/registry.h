@@ -1,5 +1,9 @@
 // Models by name: a configuration as JSON, "kind" and perhaps "preset" and then its fields, becomes
-// a model. A new model needs one line in registry.cc.
+// a model. A new model needs one line in registry.cc, and beside its configuration what
+// models/spec.h asks for.
+//
+// The fields of a configuration are the model's own: others ask for its spec, and change it by the
+// functions here.
 #pragma once
 
 #include <memory>
@@ -10,6 +14,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "models/model.h"
+#include "models/spec.h"
 #include "nn/parameters.h"
 
 namespace heed {
@@ -19,6 +24,15 @@ Json resolve_model_config(const Json& config, std::string_view where);
 
 // From a resolved configuration.
 std::unique_ptr<Model> make_model(const Scope& s, const Json& config);
+ModelSpec model_spec(const Json& model);
+
+// A resolved configuration with what data or a task decides about it. An Error for a model that
+// cannot follow.
+Json with_vocabularies(const Json& model, const VocabularySizes& sizes);
+Json with_heads(const Json& model, const EncoderHeads& heads);
+Json with_images(const Json& model, const ImageSizes& images);
+// With the dropout of another one of its kind.
+Json with_dropout_of(const Json& model, const Json& other);
 
 // The model as what it is wanted for, or an Error that says what it is.
 template <typename Interface>

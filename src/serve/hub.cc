@@ -3,92 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
 #include <thread>
 
 #include "base/error.h"
-#include "models/language/causal_transformer.h"
 #include "serve/http/http.h"
-#include "serve/services/completion_service.h"
-#include "serve/services/encode_service.h"
-#include "serve/services/image_service.h"
-#include "serve/services/music_service.h"
-#include "serve/services/translate_service.h"
+#include "serve/services/service_table.h"
 
 namespace heed::serve {
 namespace {
 
-// What stands behind a tokenizer, if it is music.
-std::optional<MusicForm> music_of(const Tokenizer& tokenizer) {
-  for (const MusicForm form : {MusicForm::performance, MusicForm::chorale}) {
-    if (tokenizer.serialize() == music_tokenizer(form)->serialize()) {
-      return form;
-    }
-  }
-  return std::nullopt;
-}
-
-std::unique_ptr<Service> serve_language(ServedModel& served) {
-  served.music = music_of(*served.language->tokenizers.target);
-  served.abilities = {served.music ? "music" : "complete"};
-  if (dynamic_cast<const CausalTransformer*>(served.language->model) != nullptr) {
-    served.abilities.insert("attention");
-  }
-  if (served.music) {
-    return std::make_unique<MusicService>(served.language);
-  }
-  return std::make_unique<CompletionService>(served.language);
-}
-
-std::unique_ptr<Service> serve_encoder(ServedModel& served) {
-  served.abilities = {"embed", "attention"};
-  if (served.encoder->model->labels() > 0) {
-    served.abilities.insert("classify");
-  }
-  if (has_masked_head(*served.encoder)) {
-    served.abilities.insert("fill");
-  }
-  return std::make_unique<EncodeService>(served.encoder);
-}
-
-std::unique_ptr<Service> serve_translator(ServedModel& served) {
-  served.music = music_of(*served.translator->tokenizers.target);
-  if (served.music) {
-    served.abilities = {"accompany"};
-    return std::make_unique<AccompanyService>(served.translator);
-  }
-  served.abilities = {"translate", "attention"};
-  static const std::regex kPair("(?:.*[^a-z])?([a-z]{2,3})-([a-z]{2,3})(?:[^a-z].*)?");
-  std::smatch found;
-  if (std::regex_match(served.name, found, kPair)) {
-    served.source = found[1];
-    served.target = found[2];
-  }
-  return std::make_unique<TranslateService>(served.translator);
-}
-
-// Which of the interfaces the model has is known before its weights are read.
-std::unique_ptr<Service> load(ServedModel& served, const std::filesystem::path& folder,
-                              std::optional<DType> compute) {
-  const FolderConfig config = load_config(folder);
-  served.kind = config.model.value("kind", "model");
-  ParameterStore unused;
-  const std::unique_ptr<Model> model = make_model(unused.root(), config.model);
-  if (dynamic_cast<LanguageModel*>(model.get()) != nullptr) {
-    served.language = load_as<LanguageModel>(folder, compute);
-    return serve_language(served);
-  }
-  if (dynamic_cast<TextEncoder*>(model.get()) != nullptr) {
-    served.encoder = load_as<TextEncoder>(folder, compute);
-    return serve_encoder(served);
-  }
-  if (dynamic_cast<ImageModel*>(model.get()) != nullptr) {
-    served.image = load_as<ImageModel>(folder, compute);
-    served.abilities = {"image"};
-    return std::make_unique<ImageService>(served.image);
-  }
-  served.translator = load_as<Seq2SeqModel>(folder, compute);
-  return serve_translator(served);
+// What it is and holds is known before its weights are read, and decides who serves it.
+FolderToServe look_into(const std::filesystem::path& path, const std::string& name,
+                        std::optional<DType> compute) {
+  FolderToServe folder{.path = path, .config = load_config(path), .compute = compute};
+  const bool says = folder.config.content.has_value();
+  const Tokenizers tokenizers = says ? Tokenizers() : load_tokenizers(path, folder.config.model);
+  guess_what_folder_leaves_out(folder.config, tokenizers.target.get(), name);
+  return folder;
 }
 
 }  // namespace
@@ -110,12 +41,16 @@ void Hub::add(std::string name, const std::filesystem::path& folder) {
   served->created = std::chrono::duration_cast<std::chrono::seconds>(
                         std::chrono::system_clock::now().time_since_epoch())
                         .count();
-  std::unique_ptr<Service> service = load(*served, folder, options_.compute);
+  const FolderToServe looked_into = look_into(folder, served->name, options_.compute);
+  LoadedService loaded = load_service(looked_into);
+  served->kind = looked_into.config.spec().kind;
+  served->offer = loaded.offer;
+  served->abilities = loaded.offer->abilities();
   served->engine =
-      std::make_unique<Engine>(std::move(service), EngineOptions{.slots = options_.slots,
-                                                                 .queue = options_.queue,
-                                                                 .threads = options_.threads,
-                                                                 .turns = turns_});
+      std::make_unique<Engine>(std::move(loaded.service), EngineOptions{.slots = options_.slots,
+                                                                        .queue = options_.queue,
+                                                                        .threads = options_.threads,
+                                                                        .turns = turns_});
   models_.push_back(std::move(served));
 }
 
@@ -150,41 +85,9 @@ void Hub::stop(std::chrono::milliseconds most) {
 }
 
 Json describe(const ServedModel& model) {
-  Json heed{{"kind", model.kind}, {"abilities", model.abilities}};
-  if (model.language) {
-    heed["context"] = model.language->model->context();
-    heed["vocabulary"] = model.language->model->vocabulary();
-  }
-  if (model.music) {
-    heed["form"] = *model.music == MusicForm::chorale ? "chorale" : "performance";
-  }
-  if (model.encoder) {
-    heed["width"] = model.encoder->model->width();
-    heed["context"] = model.encoder->model->longest();
-    heed["vocabulary"] = model.encoder->model->vocabulary();
-    heed["labels"] = model.encoder->config.labels;
-    heed["score"] = model.encoder->config.score;
-  }
-  if (model.abilities.contains("translate")) {
-    heed["source"] = model.source;
-    heed["target"] = model.target;
-  }
-  if (model.image) {
-    const ImageLayout& layout = model.image->model->layout();
-    heed["rows"] = layout.rows;
-    heed["columns"] = layout.columns;
-    heed["channels"] = layout.channels;
-    heed["levels"] = layout.levels;
-    heed["enlarges"] = model.image->model->source().rows > 0;
-    heed["source_rows"] = model.image->model->source().rows;
-    heed["source_columns"] = model.image->model->source().columns;
-    heed["classes"] = Json::array();
-    for (int64_t i = 0; i < model.image->model->classes(); ++i) {
-      const auto& labels = model.image->config.labels;
-      heed["classes"].push_back(i < std::ssize(labels) ? labels[static_cast<size_t>(i)]
-                                                       : std::to_string(i));
-    }
-  }
+  Json heed = model.offer->describe();
+  heed["kind"] = model.kind;
+  heed["abilities"] = model.abilities;
   return {{"id", model.name},
           {"object", "model"},
           {"created", model.created},

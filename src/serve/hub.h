@@ -10,13 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "data/music/music_tokens.h"
-#include "decode/images/sample_images.h"
-#include "decode/text/classify.h"
-#include "decode/text/generate.h"
-#include "decode/text/translator.h"
+#include "base/error.h"
 #include "serve/api/json_request.h"
 #include "serve/engine.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -26,15 +23,22 @@ struct ServedModel {
   int64_t created = 0;  // seconds since 1970
   // complete, embed, classify, fill, translate, music, accompany, image, attention
   std::set<std::string> abilities = {};
-  // One of them.
-  std::shared_ptr<const LoadedLanguageModel> language = {};
-  std::shared_ptr<const LoadedEncoder> encoder = {};
-  std::shared_ptr<const LoadedModel> translator = {};
-  std::shared_ptr<const LoadedImageModel> image = {};
-  std::optional<MusicForm> music = {};  // what a language model or translator says, if not text
-  // A translator's languages, from a name such as en-de.
-  std::string source = "source", target = "target";
   std::unique_ptr<Engine> engine = {};
+  const Offer* offer = nullptr;  // of the engine's service
+
+  // The service as what a route needs of it, a service's class or an interface of some; null if it
+  // is another one.
+  template <typename Wanted>
+  const Wanted* if_served_by() const {
+    return dynamic_cast<const Wanted*>(offer);
+  }
+  // The same where the abilities already say so.
+  template <typename Wanted>
+  const Wanted& served_by() const {
+    const Wanted* wanted = if_served_by<Wanted>();
+    check(wanted != nullptr, "[serve] model {} is served by another service", name);
+    return *wanted;
+  }
 };
 
 struct HubOptions {

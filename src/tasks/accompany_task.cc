@@ -30,6 +30,7 @@ AccompanyTask::AccompanyTask(const Recipe& recipe, const TaskSetup& setup) : Tas
            .batch_tokens = own_.data.batch_tokens};
   tokenizers_ = prepare_music_tokenizers(recipe, rows_.form, setup.folder);
   config_.model = model_to_train(recipe_, tokenizers_);
+  config_.content = content_of(rows_.form);
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
   if (model_->longest() > 0) {

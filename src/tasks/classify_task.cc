@@ -65,15 +65,10 @@ ClassifyTask::ClassifyTask(const Recipe& recipe, const TaskSetup& setup) : TaskW
     }
   }
   tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return texts; });
-  config_.model = model_to_train(recipe_, tokenizers_);
   config_.score = own_.data.score;
   config_.labels = config_.score ? std::vector<std::string>{"score"} : class_names(table_);
-  config_.model["labels"] = config_.labels.size();
-  for (const char* head : {"masked_head", "next_head"}) {
-    if (config_.model.contains(head)) {
-      config_.model[head] = false;
-    }
-  }
+  config_.model =
+      with_heads(model_to_train(recipe_, tokenizers_), {.classes = std::ssize(config_.labels)});
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<TextEncoder>(*any_, config_.model);
   const int64_t most = model_->longest();

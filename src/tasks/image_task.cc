@@ -17,32 +17,22 @@ namespace {
 
 // What the recipe leaves open of the model is as the data has it.
 Json model_for(const Recipe& recipe, const ImageDataConfig& data, const ImageSet& images) {
-  Json model = recipe.model;
-  const auto set = [&](const char* key, int64_t value) {
-    const auto given = model.value(key, int64_t{0});
-    check(given == 0 || given == value, "[image] model.{} is {}, but the images have {}", key,
-          given, value);
-    model[key] = value;
-  };
-  set("rows", images.height);
-  set("columns", images.width);
-  set("channels", images.channels);
-  set("levels", images.levels);
+  ImageSizes sizes{.rows = images.height,
+                   .columns = images.width,
+                   .channels = images.channels,
+                   .levels = images.levels};
   if (data.classes) {
     check(images.classes > 0, "[image] image.classes is true, but the images have no labels");
-    set("classes", images.classes);
+    sizes.classes = images.classes;
   }
   if (const int64_t factor = data.enlarge; factor > 0) {
-    check(model.contains("source_rows"),
-          "[image] a {} does not enlarge images: leave image.enlarge",
-          model.value("kind", "model"));
     check(images.height % factor == 0 && images.width % factor == 0,
           "[image] image.enlarge is {}, expected a divisor of {}x{}", factor, images.height,
           images.width);
-    set("source_rows", images.height / factor);
-    set("source_columns", images.width / factor);
+    sizes.source_rows = images.height / factor;
+    sizes.source_columns = images.width / factor;
   }
-  return model;
+  return with_images(recipe.model, sizes);
 }
 
 Tensor levels_of(const ImageSet& set, std::span<const int64_t> indices) {

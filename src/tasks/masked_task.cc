@@ -57,13 +57,10 @@ MaskedTask::MaskedTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(
   check(mask.has_value(),
         "[masked] the tokenizer has no [MASK]: take text.kind = \"wordpiece\", or a BERT folder");
   mask_ = *mask;
-  config_.model = model_to_train(recipe_, tokenizers_);
-  check(config_.model.contains("masked_head"), "[masked] a {} has no head for masked words",
-        config_.model.at("kind").get<std::string>());
-  config_.model["masked_head"] = true;
-  config_.model["next_head"] = own_.data.next_sentence;
-  config_.model["pooler"] = config_.model.at("pooler").get<bool>() || own_.data.next_sentence;
-  config_.model["labels"] = 0;
+  const bool next = own_.data.next_sentence;
+  config_.model = with_heads(
+      model_to_train(recipe_, tokenizers_),
+      {.masked = true, .next = next, .pooler = next ? std::optional(true) : std::nullopt});
   any_ = make_model(setup.scope, config_.model);
   encoder_ = &model_as<TextEncoder>(*any_, config_.model);
   heads_ = dynamic_cast<MaskedModel*>(any_.get());

@@ -20,6 +20,7 @@ MusicTask::MusicTask(const Recipe& recipe, const TaskSetup& setup)
     : TaskWith(recipe), form_(music_form_of(own_.data)) {
   tokenizers_ = prepare_music_tokenizers(recipe, form_, setup.folder);
   config_.model = model_to_train(recipe_, tokenizers_);
+  config_.content = content_of(form_);
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
   length_ = model_->context() > 0 ? model_->context() : own_.data.max_length;
@@ -38,8 +39,7 @@ void MusicTask::begin(const DataState& state) {
   held_out_ = std::move(split.valid);
   tested_ = std::move(split.test);
   skipped_ = std::move(split.skipped);
-  const Json cycles = config_.model.value("cycles", Json::array());
-  check(cycles.empty() || epochs_->longest() <= length_,
+  check(!config_.spec().from_start || epochs_->longest() <= length_,
         "[music] model.cycles are counted from the beginning of a piece, but data.max_length = {} "
         "crops pieces of {} tokens: raise it, or leave the cycles out",
         length_, epochs_->longest());

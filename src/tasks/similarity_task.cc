@@ -50,13 +50,7 @@ SimilarityTask::SimilarityTask(const Recipe& recipe, const TaskSetup& setup) : T
     texts.push_back(row.pair);
   }
   tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return texts; });
-  config_.model = model_to_train(recipe_, tokenizers_);
-  config_.model["labels"] = 0;
-  for (const char* head : {"masked_head", "next_head", "pooler"}) {
-    if (config_.model.contains(head)) {
-      config_.model[head] = false;
-    }
-  }
+  config_.model = with_heads(model_to_train(recipe_, tokenizers_), {.pooler = false});
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<TextEncoder>(*any_, config_.model);
   const int64_t most = model_->longest();

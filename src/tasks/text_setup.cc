@@ -25,19 +25,15 @@ std::vector<std::string> sample_lines(const std::vector<PairFiles>& files, bool 
   return lines;
 }
 
-// The model's configuration with the vocabularies of the tokenizers.
-Json with_vocabularies(const Json& model, const Tokenizers& tokenizers) {
+VocabularySizes sizes_for(const Tokenizers& tokenizers) {
   // Rounded up, so that the output product has whole vectors; the surplus is never said.
   constexpr int64_t kMultiple = 16;
   const auto rounded = [](const Tokenizer& tokenizer) {
     return (tokenizer.size() + kMultiple - 1) / kMultiple * kMultiple;
   };
-  Json result = model;
-  result["vocabulary"] = rounded(*tokenizers.target);
-  if (result.contains("source_vocabulary")) {
-    result["source_vocabulary"] = tokenizers.joint() ? 0 : rounded(*tokenizers.source);
-  }
-  return result;
+  return {.source = rounded(*tokenizers.source),
+          .target = rounded(*tokenizers.target),
+          .joint = tokenizers.joint()};
 }
 
 // The tokenizer that is given instead of one that is trained here, or nothing.
@@ -104,17 +100,14 @@ Tokenizers prepare_pair_tokenizers(const TextSetup& setup, bool joint,
 
 Json model_to_train(const Recipe& recipe, const Tokenizers& tokenizers) {
   if (recipe.train.from.empty()) {
-    return with_vocabularies(recipe.model, tokenizers);
+    return with_vocabularies(recipe.model, sizes_for(tokenizers));
   }
-  Json model = load_config(recipe.train.from).model;
-  check(model.at("kind") == recipe.model.at("kind"), "[train] {} is a {}, the recipe wants a {}",
-        recipe.train.from, model.at("kind").dump(), recipe.model.at("kind").dump());
-  for (const auto& item : recipe.model.items()) {
-    if (item.key().ends_with("dropout")) {
-      model[item.key()] = item.value();
-    }
-  }
-  return model;
+  const Json model = load_config(recipe.train.from).model;
+  const std::string found = model_spec(model).kind;
+  const std::string wanted = model_spec(recipe.model).kind;
+  check(found == wanted, "[train] {} is a \"{}\", the recipe wants a \"{}\"", recipe.train.from,
+        found, wanted);
+  return with_dropout_of(model, recipe.model);
 }
 
 }  // namespace heed

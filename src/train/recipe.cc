@@ -293,6 +293,7 @@ Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKin
   }
   recipe.model = resolve_model_config(model, where);
   check_whole(recipe, where);
+  check_schedule(recipe.schedule, model_spec(recipe.model), where);
   return recipe;
 }
 

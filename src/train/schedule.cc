@@ -22,6 +22,13 @@ double cosine_rate(const ScheduleConfig& config, int64_t step, int64_t end) {
 
 }  // namespace
 
+void check_schedule(const ScheduleConfig& config, const ModelSpec& model, std::string_view where) {
+  check(config.kind != "noam" || model.width > 0,
+        "[{}] schedule.kind is noam, which scales the learning rate by the model's width, but a {} "
+        "has no width: set schedule.kind to another one",
+        where, model.kind);
+}
+
 double learning_rate(const ScheduleConfig& config, int64_t step, int64_t total_steps,
                      int64_t width) {
   check(step >= 1, "[schedule] step is {}, expected 1 or more", step);

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/config.h"
+#include "models/spec.h"
 
 namespace heed {
 
@@ -33,6 +35,9 @@ struct ScheduleConfig {
     v("total_steps", total_steps, "cosine: where it ends; 0: where training ends", {.least = 0});
   }
 };
+
+// An Error if the schedule needs what the model does not have; `where` names the recipe.
+void check_schedule(const ScheduleConfig& config, const ModelSpec& model, std::string_view where);
 
 // The learning rate of step 1, 2, ...; total_steps is the trainer's, width the model's. Cosine
 // stays at final_rate past its end. Throws on a cosine without end and a noam without width.

@@ -80,7 +80,7 @@ class Task {
   virtual std::string test(const std::filesystem::path& folder) const = 0;
 
  protected:
-  explicit Task(Recipe recipe) : recipe_(std::move(recipe)) {}
+  explicit Task(Recipe recipe) : recipe_(std::move(recipe)) { config_.content = Content::text; }
 
   Recipe recipe_;
   // Constructors fill these in, the model last.

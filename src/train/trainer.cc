@@ -59,6 +59,7 @@ bool Trainer::out_of_patience() const {
 
 TrainEnd Trainer::run(const std::atomic<bool>& stop) {
   const auto due = [](int64_t step, int64_t every) { return every > 0 && step % every == 0; };
+  const int64_t width = task().config().spec().width;
   while (!over()) {
     if (out_of_patience()) {  // also a resumed run that had stopped early
       return finish(TrainEnd::early_stop);
@@ -68,7 +69,6 @@ TrainEnd Trainer::run(const std::atomic<bool>& stop) {
       return TrainEnd::interrupted;
     }
     const auto begin = Clock::now();
-    const int64_t width = task().config().model.value("width", int64_t{0});
     const double rate = learning_rate(recipe().schedule, run_->state.step + 1,
                                       run_->total_steps().value_or(0), width);
     const StepResult result = step(static_cast<float>(rate));

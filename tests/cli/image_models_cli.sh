@@ -12,6 +12,10 @@ tiny=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1152 --
 "$heed" train "$recipes/images/digits.toml" --out drawn "${tiny[@]}" > said.txt 2>&1 || fail "train: $(cat said.txt)"
 grep -qE 'nats an image, [0-9.]+ bits a dimension, over [0-9]+ images' said.txt || fail "train says $(cat said.txt)"
 
+# There is no tokenizer to tell about.
+"$heed" info drawn > said.txt 2> err.txt || fail "info: $(cat err.txt)"
+grep -q '^drawn: image_transformer, ' said.txt || fail "info says $(cat said.txt)"
+
 # By class, ten in a row; the same seed draws the same.
 expect "sample" "one.png: 20 images, 129 x 25" \
   "$("$heed" image sample --model drawn --count 20 --seed 3 --output one.png --attention where.png --pixel 6 6 2> err.txt | head -n 1)"

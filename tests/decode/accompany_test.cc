@@ -37,6 +37,7 @@ struct Scripted {
   Scripted(MusicForm form, Script script)
       : model(std::move(script), music_tokenizer(form)->size()) {
     loaded.tokenizers = {music_tokenizer(form), music_tokenizer(form)};
+    loaded.config.content = content_of(form);
     loaded.model = &model;
   }
   ScriptedModel model;

@@ -293,6 +293,53 @@ TEST(TextRows, ARowThatFailsFailsAlone) {
   EXPECT_FALSE(rows.step().front().error);
 }
 
+// Fails to put rows together, with half of the work done.
+class Disjoint : public Spoilt {
+ public:
+  using Spoilt::Spoilt;
+  void join(DecodeState& state, const DecodeState& more) const override {
+    Spoilt::join(state, more);
+    check(!fails, "[disjoint] rows stay apart");
+  }
+  bool fails = true;
+};
+
+// Then the state holds more rows than there are: nobody may go on with it.
+TEST(TextRows, AJoinThatFailsHalfWayEndsAllRows) {
+  const TinyFolder folder;
+  const auto model = folder.load();
+  Disjoint disjoint(*model->model, -1);
+  TextRows rows(disjoint, *folder.tokenizer);
+  TextRequest request{.prompt = folder.tokenizer->encode("fox"), .options = {.max_tokens = 5}};
+  const uint64_t first = rows.add(request);
+  ASSERT_FALSE(rows.step().front().error);
+  const uint64_t second = rows.add(request);
+  std::set<uint64_t> failed;
+  for (const TextAdvance& advance : rows.step()) {
+    EXPECT_EQ(message_of(advance.error), "[disjoint] rows stay apart");
+    EXPECT_TRUE(failed.insert(advance.row).second);
+  }
+  EXPECT_EQ(failed, (std::set<uint64_t>{first, second}));
+  EXPECT_EQ(rows.size(), 0U);
+  // Rows that come afterwards say what they say alone.
+  disjoint.fails = false;
+  std::map<uint64_t, Said> said;
+  const uint64_t third = rows.add(request);
+  collect(rows.step(), said);
+  const uint64_t fourth = rows.add(request);
+  while (rows.size() > 0) {
+    collect(rows.step(), said);
+  }
+  TextRows alone(*model->model, *folder.tokenizer);
+  const uint64_t only = alone.add(request);
+  std::map<uint64_t, Said> expected;
+  while (alone.size() > 0) {
+    collect(alone.step(), expected);
+  }
+  EXPECT_EQ(said.at(third), expected.at(only));
+  EXPECT_EQ(said.at(fourth), expected.at(only));
+}
+
 TEST(TextRows, RequestsThatCannotBe) {
   const TinyFolder folder;
   const auto model = folder.load();

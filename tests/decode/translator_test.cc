@@ -19,11 +19,15 @@ struct Loaded {
   explicit Loaded(const Json& more = Json::object()) {
     const auto tokenizer = train_tokenizer(
         {"the quick brown fox jumps over the lazy dog.", "für Größe; ja! nein?"}, {.kind = "char"});
-    Json config{{"kind", "transformer"}, {"vocabulary", tokenizer->size()},
-                {"width", 32},           {"heads", 4},
-                {"hidden", 48},          {"encoder_layers", 1},
+    Json config{{"kind", "transformer"},
+                {"vocabulary", tokenizer->size()},
+                {"hidden", 48},
+                {"encoder_layers", 1},
                 {"decoder_layers", 1}};
     config.update(more);
+    if (config["kind"] == "transformer") {
+      config.update({{"width", 32}, {"heads", 4}});
+    }
     FolderConfig folder_config;
     folder_config.model = resolve_model_config(config, "test");
     ParameterStore store;
@@ -214,6 +218,29 @@ TEST(Translator, LearnedPositions) {
   const auto results = translator.translate(texts);
   for (const Translator::Result& result : results) {
     EXPECT_GT(result.pieces, 8);
+  }
+}
+
+// Whatever is asked for: a length or a beginning beyond the positions.
+TEST(Translator, NothingIsSaidBeyondTheLongest) {
+  for (const Json& more :
+       {Json{{"positions", "learned"}, {"longest", 16}}, Json{{"kind", "conv"}, {"longest", 16}}}) {
+    const Loaded loaded(more);
+    for (const bool forced : {false, true}) {
+      const Translator translator(*loaded.model,
+                                  {.decode = {.max_length = 1000, .forced_length = forced}});
+      const std::vector<SourceText> texts{{"the fox"}, {"the quick", "the lazy dog"}};
+      for (const Translator::Result& result : translator.translate(texts)) {
+        const std::string& text = result.best.front().text;
+        EXPECT_LE(loaded.model->tokenizers.target->encode(text).size(), 16U) << text;
+      }
+    }
+    const Translator translator(*loaded.model, {});
+    const std::vector<SourceText> longest{{"fox", std::string(16, 'x')}};
+    EXPECT_EQ(translator.translate(longest).front().best.front().text, std::string(16, 'x'));
+    const std::vector<SourceText> longer{{"fox", std::string(17, 'x')}};
+    EXPECT_EQ(error_of([&] { translator.translate(longer); }),
+              "[decode] a prefix has 17 tokens, expected at most 16, which the model can say");
   }
 }
 

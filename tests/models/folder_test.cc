@@ -7,6 +7,7 @@
 #include "formats/safetensors.h"
 #include "models/registry.h"
 #include "support/error_of.h"
+#include "support/model_kinds.h"
 #include "support/text_files.h"
 
 namespace heed::testing {
@@ -194,10 +195,7 @@ TEST(ModelFolder, WrongConfig) {
   EXPECT_EQ(error_with("width", -1), place + "model.width is -1, expected at least 1");
   EXPECT_EQ(error_with("dropout", 1e300), place + "model.dropout is 1e+300, which is out of range");
   EXPECT_EQ(error_with("kind", "transformers"),
-            place +
-                "model.kind is \"transformers\", expected one of: transformer, rnn, conv, "
-                "gpt2, bert, rnn_encoder, music_transformer, rnn_language, image_transformer, "
-                "pixel_cnn");
+            place + "model.kind is \"transformers\", expected one of: " + model_kinds());
   EXPECT_EQ(error_with("kind", Json::array({1})),
             place + "model.kind is a list, expected a text in quotes");
   Json json = good;

@@ -371,6 +371,30 @@ TEST(HuggingFace, HeadsOfBert) {
   EXPECT_EQ(classes.at("labels"), 5);
 }
 
+// Heads of tokens and of choices have the names that a head of texts has, so that such a folder
+// opened as a classifier of texts.
+TEST(HuggingFace, OtherHeadsOfBertAreRefused) {
+  const TinyFolder saved(tiny_bert({{"labels", 3}}));
+  Json json = Json::parse(read_file(saved.folder / "config.json"));
+  const auto error_with = [&](const Json& architectures) {
+    json["architectures"] = architectures;
+    saved.folder.write("config.json", json.dump());
+    return load_error(saved);
+  };
+  const std::string place = "[" + (saved.folder / "config.json").string() + "] ";
+  for (const std::string name : {"BertForTokenClassification", "BertForMultipleChoice"}) {
+    EXPECT_EQ(error_with({name}),
+              place + "architectures says " + name +
+                  ", Heed opens BertModel, BertForMaskedLM, BertForNextSentencePrediction, "
+                  "BertForPreTraining, BertForSequenceClassification");
+  }
+  for (const Json& fine :
+       {Json::array({"BertForSequenceClassification"}), Json::array({"BertModel"}),
+        Json::array({"BertForPreTraining"}), Json::array(), Json()}) {
+    EXPECT_EQ(error_with(fine), "no error") << fine;
+  }
+}
+
 TEST(HuggingFace, NamesOfClasses) {
   const TinyFolder saved(tiny_bert({{"labels", 3}}));
   save_config(saved.path(), {.model = saved.config.model, .labels = {"bad", "good", "gut"}});
@@ -459,6 +483,8 @@ TEST(HuggingFace, WhatHeedDoesNotDoIsNamed) {
             "\"absolute\"");
   EXPECT_EQ(error_with("bert", "is_decoder", true),
             "[config.json] is_decoder is true, Heed does only false");
+  EXPECT_EQ(error_with("bert", "architectures", 3),
+            "[config.json] architectures is 3, expected a list of names");
   EXPECT_EQ(error_with("bert", "hidden_size", "768"),
             "[config.json] hidden_size is \"768\", expected a whole number");
   EXPECT_EQ(error_with("bert", "hidden_dropout_prob", "0.1"),

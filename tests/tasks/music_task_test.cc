@@ -112,6 +112,7 @@ TEST(MusicTask, ChoralesAreJudgedByTheirVoiceTokens) {
   recipe["train"]["ema"] = 0.0;
   Watcher watcher;
   train(recipe, folder / "run", watcher);
+  EXPECT_EQ(load_config(folder / "run").content, Content::chorale);
   const auto loaded = load_as<LanguageModel>(folder / "run", DType::f32);
   EXPECT_EQ(music_form(*loaded->tokenizers.target), MusicForm::chorale);
   const ChoraleSplits splits = parse_chorales(chorale_json(20));

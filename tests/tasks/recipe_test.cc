@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "support/error_of.h"
+#include "support/model_kinds.h"
 #include "support/text_files.h"
 #include "tasks/tasks.h"
 #include "tasks/translate_task.h"
@@ -128,11 +129,23 @@ TEST(Recipe, WrongValuesNameKeyAndRange) {
   EXPECT_EQ(error_of_recipe(kSmall, {"train.precision=f16"}),
             "[FILE] train.precision is \"f16\", expected one of: f32, bf16");
   EXPECT_EQ(error_of_recipe(kSmall, {"model.kind=lstm"}),
-            "[FILE] model.kind is \"lstm\", expected one of: transformer, rnn, conv, gpt2, "
-            "bert, rnn_encoder, music_transformer, rnn_language, image_transformer, "
-            "pixel_cnn");
+            "[FILE] model.kind is \"lstm\", expected one of: " + testing::model_kinds());
   EXPECT_EQ(error_of_recipe(kSmall, {"model.preset=huge"}),
             "[FILE] model.preset is \"huge\", expected one of: tiny, small, base, big");
+}
+
+// It was only noticed at the first step, after the tokenizers had been made.
+TEST(Recipe, NoamNeedsAModelWithAWidth) {
+  for (const ModelHelp& model : describe_models()) {
+    const bool width = model_spec(resolve_model_config({{"kind", model.kind}}, "test")).width > 0;
+    const std::string error = error_of_recipe(kSmall, {"model.kind=" + model.kind});
+    EXPECT_EQ(error, width ? "no error"
+                           : "[FILE] schedule.kind is noam, which scales the learning rate by the "
+                             "model's width, but a " +
+                                 model.kind + " has no width: set schedule.kind to another one");
+    EXPECT_EQ(error_of_recipe(kSmall, {"model.kind=" + model.kind, "schedule.kind=constant"}),
+              "no error");
+  }
 }
 
 // JSON has no infinity, so a run folder could not keep it.
@@ -203,7 +216,9 @@ TEST(Recipe, AModelReplacesTheBasesModelWhole) {
   const TemporaryFolder folder;
   folder.write("base.toml", kSmall + "[model]\nkind = \"transformer\"\npre_norm = true\n");
   const fs::path file =
-      folder.write("r.toml", "base = \"base.toml\"\n[model]\nkind = \"rnn\"\npreset = \"small\"\n");
+      folder.write("r.toml",
+                   "base = \"base.toml\"\n[model]\nkind = \"rnn\"\npreset = \"small\"\n"
+                   "[schedule]\nkind = \"constant\"\n");
   const Recipe recipe = read_recipe(file);
   EXPECT_EQ(recipe.model["kind"], "rnn");
   EXPECT_FALSE(recipe.model.contains("pre_norm"));

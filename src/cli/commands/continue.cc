@@ -199,8 +199,8 @@ std::unique_ptr<Loaded<Interface>> load_player(const ContinueArguments& argument
   auto loaded = std::make_unique<Loaded<Interface>>();
   load_folder(arguments.model, arguments.precision, *loaded);
   loaded->model = dynamic_cast<const Interface*>(loaded->any.get());
-  check(loaded->model != nullptr, "[continue] {} is a {}: {}", arguments.model,
-        loaded->config.model.value("kind", "model"), advice);
+  check(loaded->model != nullptr, "[continue] {} is a {}: {}", arguments.model, loaded->spec().kind,
+        advice);
   return loaded;
 }
 
@@ -227,7 +227,7 @@ void accompany(const ContinueArguments& arguments) {
       arguments,
       "--melody needs an encoder-decoder that learned to accompany; train one with "
       "task = \"accompany\", as recipes/music/jsb-harmonise.toml");
-  const MusicForm form = music_form(*model->tokenizers.target);
+  const MusicForm form = music_of(*model);
   MusicOptions options = arguments.options;
   const std::vector<Note> melody = read_melody(arguments, form, options);
   ContinueProgress progress;
@@ -272,7 +272,7 @@ void run(const ContinueArguments& arguments) {
       "motifs are continued by a language model of music; train one with task = "
       "\"music\", as recipes/music/jsb.toml, or give this one a melody to accompany with "
       "--melody");
-  const MusicForm form = music_form(*model->tokenizers.target);
+  const MusicForm form = music_of(*model);
   if (!arguments.attention.empty()) {
     check_has_attention(*model);
   }

@@ -75,7 +75,8 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
 }
 
 void eval(const EvalArguments& arguments) {
-  if (is_model_folder(arguments.model) && load_config(arguments.model).model.contains("rows")) {
+  if (is_model_folder(arguments.model) &&
+      load_config(arguments.model).spec().interface == ModelInterface::image) {
     LoadedFolder loaded;
     load_folder(arguments.model, arguments.precision, loaded);
     eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments);

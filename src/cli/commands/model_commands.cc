@@ -25,14 +25,14 @@ void info(const std::string& folder, bool tensors) {
   LoadedFolder model;
   load_folder(folder, {}, model);
   const TensorFiles files{fs::path(folder)};
-  fmt::print("{}: {}, {:.2f} million parameters, {:.1f} MiB\n", folder,
-             model.config.model.value("kind", "?"), static_cast<double>(model.store.count()) / 1e6,
+  fmt::print("{}: {}, {:.2f} million parameters, {:.1f} MiB\n", folder, model.spec().kind,
+             static_cast<double>(model.store.count()) / 1e6,
              static_cast<double>(files.bytes()) / (1 << 20));
-  if (model.tokenizers.joint()) {
-    print_tokenizer("joint", *model.tokenizers.source);
-  } else {
+  if (!model.tokenizers.joint()) {
     print_tokenizer("source", *model.tokenizers.source);
     print_tokenizer("target", *model.tokenizers.target);
+  } else if (model.spec().has_tokenizer()) {
+    print_tokenizer("joint", *model.tokenizers.source);
   }
   for (const auto& item : model.config.model.items()) {
     fmt::print("  {:<20} {}\n", item.key(), item.value().dump());

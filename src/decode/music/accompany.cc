@@ -27,10 +27,7 @@ double end_of(std::span<const Note> notes) {
 class Accompanist {
  public:
   Accompanist(const LoadedModel& model, std::span<const Note> melody, const MusicOptions& options)
-      : model_(model),
-        form_(music_form(*model.tokenizers.target)),
-        melody_(melody),
-        options_(options) {
+      : model_(model), form_(music_of(model)), melody_(melody), options_(options) {
     if (form_ == MusicForm::chorale) {
       soprano_ = quantise_melody(melody_line(melody), options.quarters_per_minute);
       source_ = soprano_tokens(soprano_);

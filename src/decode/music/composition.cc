@@ -10,7 +10,7 @@ namespace heed {
 
 Composition::Composition(const LoadedLanguageModel& model, std::span<const Note> motif,
                          const MusicOptions& options)
-    : form_(music_form(*model.tokenizers.target)),
+    : form_(music_of(model)),
       special_(model.tokenizers.target->special()),
       options_(options),
       clock_(form_, sixteenth_seconds(options.quarters_per_minute)) {

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "data/music/music_tokens.h"
+#include "decode/music/music.h"
 #include "music/performance.h"
 
 namespace heed {
@@ -53,7 +54,7 @@ Shown show(const DemoPiece& piece, int32_t start) {
 std::vector<MotifBucket> measure_motif(const Loaded<LanguageModel>& model,
                                        const MotifOptions& options) {
   const Tokenizer& tokenizer = *model.tokenizers.target;
-  check(music_form(tokenizer) == MusicForm::performance,
+  check(music_of(model) == MusicForm::performance,
         "[motif] the model is one of chorales, expected one of performances");
   std::vector<MotifBucket> buckets;
   for (int64_t index = 0; index < options.pieces; ++index) {

@@ -89,6 +89,15 @@ void find_voices(const ContinuedPiece& piece, NoteTokens& found) {
 
 }  // namespace
 
+MusicForm music_of(const LoadedFolder& model) {
+  const std::optional<MusicForm> form = model.config.music();
+  check(form.has_value(),
+        "[music] a {} tokenizer of {} tokens is no vocabulary of music; was the model trained on "
+        "it?",
+        model.tokenizers.target->kind(), model.tokenizers.target->size());
+  return *form;
+}
+
 double sixteenth_seconds(double quarters_per_minute) {
   check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
         "[continue] {} quarters a minute, expected a positive number", quarters_per_minute);

@@ -56,6 +56,9 @@ std::vector<ContinuedPiece> continue_music(const LoadedLanguageModel& model,
                                            std::span<const Note> motif, const MusicOptions& options,
                                            const MusicCallback& progress = {});
 
+// The form of a model's music; an Error for a model of text.
+MusicForm music_of(const LoadedFolder& model);
+
 // A sixteenth's length; an Error for a tempo that is none.
 double sixteenth_seconds(double quarters_per_minute);
 // Attention looks at all of what is given: a few bytes of MIDI must not take hours.

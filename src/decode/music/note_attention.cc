@@ -79,7 +79,7 @@ NoteAttention attention_of_notes(const LoadedLanguageModel& model, const Continu
   const int64_t most = context > 0 ? std::min(context, kMostAttentionTokens) : kMostAttentionTokens;
   NoteAttention found;
   found.first_token = static_cast<size_t>(std::max<int64_t>(0, std::ssize(piece.tokens) - most));
-  const NoteTokens tokens = note_tokens(piece, music_form(*model.tokenizers.target));
+  const NoteTokens tokens = note_tokens(piece, music_of(model));
   const Places places = find_places(piece, tokens, found);
   for (const LayerAttention& map :
        maps_of(model, std::span(piece.tokens).subspan(found.first_token), found.first_token)) {

@@ -63,9 +63,12 @@ class BeamSearch {
 // Of a translation in tokens; `longest` is the model's, 0: any.
 int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options, int64_t longest) {
   const auto source = static_cast<int64_t>(request.source.size());
+  const auto prefix = static_cast<int64_t>(request.prefix.size());
+  check(longest == 0 || prefix <= longest,
+        "[decode] a prefix has {} tokens, expected at most {}, which the model can say", prefix,
+        longest);
   const int64_t wanted = options.max_length > 0 ? options.max_length : 2 * source + 16;
-  return std::max(longest > 0 ? std::min(wanted, longest) : wanted,
-                  static_cast<int64_t>(request.prefix.size()));
+  return std::max(longest > 0 ? std::min(wanted, longest) : wanted, prefix);
 }
 
 BeamSearch::BeamSearch(const Seq2SeqModel& model, std::span<const DecodeRequest> requests,

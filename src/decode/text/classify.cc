@@ -72,8 +72,7 @@ std::vector<std::vector<float>> classify_encoded(const LoadedEncoder& model,
 }
 
 bool has_masked_head(const LoadedEncoder& model) {
-  return dynamic_cast<const MaskedModel*>(model.model) != nullptr &&
-         model.config.model.value("masked_head", false);
+  return dynamic_cast<const MaskedModel*>(model.model) != nullptr && model.spec().masked_head;
 }
 
 void check_fills_masks(const LoadedEncoder& model) {

@@ -30,7 +30,12 @@ std::vector<int32_t> target_ids(const LoadedFolder& model, const Seq2SeqModel& t
                                     {.beam = request.beam,
                                      .special = model.tokenizers.target->special(),
                                      .vocabulary = model.tokenizers.target->size()});
-  return decoded.front().front().ids;
+  std::vector<int32_t> ids = decoded.front().front().ids;
+  // START stands in front of them when they are shown.
+  if (const int64_t longest = translator.longest(); longest > 0) {
+    ids.resize(std::min(ids.size(), static_cast<size_t>(longest - 1)));
+  }
+  return ids;
 }
 
 TextAttention look_at(const LoadedFolder& model, const Seq2SeqModel& translator,

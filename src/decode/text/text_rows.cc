@@ -188,12 +188,18 @@ void TextRows::say_last(Logits& logits, std::vector<TextAdvance>& told) {
   try {
     logits.add(model_.step(Tensor::from_ints(last, {std::ssize(last), 1}), *state_));
   } catch (...) {
-    for (const Row& row : rows_) {
-      told.push_back({.row = row.number, .error = std::current_exception()});
-    }
-    rows_.clear();
-    state_.reset();
+    fail_all(told);
   }
+}
+
+// Of the exception that is being handled: every row in the state leaves, and the next ones begin
+// with a new one.
+void TextRows::fail_all(std::vector<TextAdvance>& told) {
+  for (const Row& row : rows_) {
+    told.push_back({.row = row.number, .error = std::current_exception()});
+  }
+  rows_.clear();
+  state_.reset();
 }
 
 // Which rows are shown something next; `room` tokens are left of those in this step. None: not now.
@@ -222,9 +228,9 @@ TextRows::Group TextRows::next_group(int64_t room) {
   return group;
 }
 
-// The row's next tokens, at most a piece of them; of several rows that are new, all. The state is
-// theirs. Gives the logits of what follows.
-Tensor TextRows::show(DecodeState& state, Group& group) const {
+// Shows the row its next tokens, at most a piece of them; several rows that are new, all. True when
+// they have seen their prompts.
+bool TextRows::show(Group& group) {
   std::vector<int64_t> lengths;
   std::vector<int32_t> tokens(group.rows.size() * static_cast<size_t>(group.width), 0);
   auto to = tokens.begin();
@@ -237,8 +243,37 @@ Tensor TextRows::show(DecodeState& state, Group& group) const {
   }
   const bool equal = std::all_of(lengths.begin(), lengths.end(),
                                  [&](int64_t length) { return length == group.width; });
-  return model_.step(Tensor::from_ints(tokens, {std::ssize(group.rows), group.width}), state,
-                     equal ? std::span<const int64_t>() : std::span<const int64_t>(lengths));
+  Waiting& first = group.rows.front();
+  group.state = first.state ? std::move(first.state) : model_.start();
+  group.next =
+      model_
+          .step(Tensor::from_ints(tokens, {std::ssize(group.rows), group.width}), *group.state,
+                equal ? std::span<const int64_t>() : std::span<const int64_t>(lengths))
+          .to(DType::f32);
+  return first.done == std::ssize(first.row.ids) - first.row.shown;
+}
+
+// Puts rows that have seen their prompts behind the others. If that fails half-way, nobody knows
+// what is in the state: all leave, those that were there and those that came.
+void TextRows::join(Group& group, Logits& logits, std::vector<TextAdvance>& told) {
+  try {
+    rows_.reserve(rows_.size() + group.rows.size());
+    logits.add(group.next);
+    if (rows_.empty()) {
+      state_ = std::move(group.state);
+    } else {
+      model_.join(*state_, *group.state);
+    }
+    for (Waiting& waiting : group.rows) {
+      rows_.push_back(std::move(waiting.row));
+    }
+  } catch (...) {
+    fail_all(told);
+    for (const Waiting& waiting : group.rows) {
+      told.push_back({.row = waiting.row.number, .error = std::current_exception()});
+    }
+    logits = {};
+  }
 }
 
 // Shows prompts to rows that wait; those that have seen theirs come behind the others.
@@ -250,28 +285,20 @@ void TextRows::prefill(Logits& logits, std::vector<TextAdvance>& told) {
       return;
     }
     room -= std::ssize(group.rows) * group.width;
+    bool ready = false;
     try {
-      Waiting& first = group.rows.front();
-      std::unique_ptr<DecodeState> fresh = first.state ? std::move(first.state) : model_.start();
-      const Tensor next = show(*fresh, group).to(DType::f32);
-      if (first.done < std::ssize(first.row.ids) - first.row.shown) {
-        first.state = std::move(fresh);
-        waiting_.push_front(std::move(first));
-        continue;
-      }
-      if (rows_.empty()) {
-        state_ = std::move(fresh);
-      } else {
-        model_.join(*state_, *fresh);
-      }
-      logits.add(next);
-      for (Waiting& waiting : group.rows) {
-        rows_.push_back(std::move(waiting.row));
-      }
+      ready = show(group);
     } catch (...) {
       for (const Waiting& waiting : group.rows) {
         told.push_back({.row = waiting.row.number, .error = std::current_exception()});
       }
+      continue;
+    }
+    if (ready) {
+      join(group, logits, told);
+    } else {
+      group.rows.front().state = std::move(group.state);
+      waiting_.push_front(std::move(group.rows.front()));
     }
   }
 }

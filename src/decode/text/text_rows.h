@@ -110,6 +110,8 @@ class TextRows {
   struct Group {
     std::vector<Waiting> rows = {};
     int64_t width = 0;
+    std::unique_ptr<DecodeState> state = {};  // of these rows
+    Tensor next = {};                         // logits of what follows, f32 [R,V]
   };
   // Logits of all rows in the state, in their order.
   struct Logits {
@@ -128,7 +130,9 @@ class TextRows {
   void say_last(Logits& logits, std::vector<TextAdvance>& told);
   void prefill(Logits& logits, std::vector<TextAdvance>& told);
   Group next_group(int64_t room);
-  Tensor show(DecodeState& state, Group& group) const;
+  bool show(Group& group);
+  void join(Group& group, Logits& logits, std::vector<TextAdvance>& told);
+  void fail_all(std::vector<TextAdvance>& told);
   DrawnToken choose(const Row& row, std::span<float> logits) const;
   void draw_tokens(const Logits& logits, std::vector<TextAdvance>& told);
   TextAdvance accept(Row& row, DrawnToken token) const;

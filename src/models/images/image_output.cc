@@ -35,4 +35,10 @@ void ImageOutput::probabilities(std::span<const float> outputs,
   }
 }
 
+void fit_size(const char* key, int64_t& size, int64_t given) {
+  check(size == 0 || size == given, "[image] model.{} is {}, but the images have {}", key, size,
+        given);
+  size = given;
+}
+
 }  // namespace heed

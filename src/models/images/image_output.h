@@ -43,4 +43,18 @@ class SampledImageModel : public ImageModel {
   ImageOutput output_;
 };
 
+// A size that a configuration leaves open (0) becomes the data's; another one is an Error.
+void fit_size(const char* key, int64_t& size, int64_t given);
+// All of them but those of small images.
+template <typename Config>
+void fit_images(Config& config, const ImageSizes& images) {
+  fit_size("rows", config.rows, images.rows);
+  fit_size("columns", config.columns, images.columns);
+  fit_size("channels", config.channels, images.channels);
+  fit_size("levels", config.levels, images.levels);
+  if (images.classes > 0) {
+    fit_size("classes", config.classes, images.classes);
+  }
+}
+
 }  // namespace heed

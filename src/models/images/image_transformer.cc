@@ -293,4 +293,16 @@ Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
   return y.reshape({y.dim(0), output_.size()});
 }
 
+ModelSpec spec_of(const ImageTransformerConfig& config) {
+  return {.width = config.width, .classes = config.classes, .attention = true};
+}
+
+void adapt(ImageTransformerConfig& config, const ImageSizes& images) {
+  fit_images(config, images);
+  if (images.source_rows > 0) {
+    fit_size("source_rows", config.source_rows, images.source_rows);
+    fit_size("source_columns", config.source_columns, images.source_columns);
+  }
+}
+
 }  // namespace heed

@@ -115,4 +115,8 @@ class ImageTransformer : public SampledImageModel {
   Linear project_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const ImageTransformerConfig& config);
+void adapt(ImageTransformerConfig& config, const ImageSizes& images);
+
 }  // namespace heed

@@ -158,4 +158,14 @@ Tensor PixelCnn::steps(std::span<const ImageStep> parts) const {
   return concat(all, 0);  // [R,O]
 }
 
+ModelSpec spec_of(const PixelCnnConfig& config) {
+  return {.width = config.width, .classes = config.classes};
+}
+
+void adapt(PixelCnnConfig& config, const ImageSizes& images) {
+  check(images.source_rows == 0,
+        "[image] a pixel_cnn does not enlarge images: leave image.enlarge");
+  fit_images(config, images);
+}
+
 }  // namespace heed

@@ -86,4 +86,8 @@ class PixelCnn : public SampledImageModel {
   Linear project_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const PixelCnnConfig& config);
+void adapt(PixelCnnConfig& config, const ImageSizes& images);
+
 }  // namespace heed

@@ -1,5 +1,8 @@
 #include "models/imports/huggingface.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -183,6 +186,17 @@ class Keys {
     check(!has(key) || config_[key] == value, "[{}] {} is {}, Heed does only {}", where_, key,
           has(key) ? config_[key].dump() : "", value.dump());
   }
+  // The class that wrote the folder, by which heads of the same names are told apart; "": not said.
+  std::string architecture() const {
+    if (!has("architectures") || config_["architectures"].empty()) {
+      return "";
+    }
+    const Json& list = config_["architectures"];
+    if (!list.is_array() || !list.front().is_string()) {
+      config::wrong_type(where_, "architectures", list, "a list of names");
+    }
+    return list.front().get<std::string>();
+  }
   int64_t labels() const {
     return has("id2label") && config_["id2label"].is_object()
                ? static_cast<int64_t>(config_["id2label"].size())
@@ -231,7 +245,17 @@ Json gpt_from(const Keys& keys) {
           {"tied_output", keys.flag("tie_word_embeddings", true)}};
 }
 
+// Others have heads that are not done here, some under the names of those that are.
+void check_bert_architecture(const Keys& keys) {
+  constexpr std::array kKnown{"BertModel", "BertForMaskedLM", "BertForNextSentencePrediction",
+                              "BertForPreTraining", "BertForSequenceClassification"};
+  const std::string name = keys.architecture();
+  check(name.empty() || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end(),
+        "[{}] architectures says {}, Heed opens {}", keys.where(), name, fmt::join(kKnown, ", "));
+}
+
 Json bert_from(const Keys& keys, const std::function<bool(std::string_view)>& has) {
+  check_bert_architecture(keys);
   keys.expect("position_embedding_type", "absolute");
   keys.expect("is_decoder", false);
   keys.expect("add_cross_attention", false);

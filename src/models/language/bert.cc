@@ -110,4 +110,23 @@ Tensor Bert::follows(const Tensor& hidden, const TextBatch& batch) const {
   return (*next_head_)(summary(hidden, batch));  // [B,2]
 }
 
+ModelSpec spec_of(const BertConfig& config) {
+  return {.width = config.width,
+          .source_vocabulary = config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .longest = config.longest,
+          .classes = config.labels,
+          .masked_head = config.masked_head,
+          .attention = true};
+}
+
+void adapt(BertConfig& config, const VocabularySizes& sizes) { config.vocabulary = sizes.target; }
+
+void adapt(BertConfig& config, const EncoderHeads& heads) {
+  config.labels = heads.classes;
+  config.masked_head = heads.masked;
+  config.next_head = heads.next;
+  config.pooler = heads.pooler.value_or(config.pooler);
+}
+
 }  // namespace heed

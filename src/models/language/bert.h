@@ -91,4 +91,9 @@ class Bert : public TextEncoder, public MaskedModel {
   std::optional<Linear> classes_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const BertConfig& config);
+void adapt(BertConfig& config, const VocabularySizes& sizes);
+void adapt(BertConfig& config, const EncoderHeads& heads);
+
 }  // namespace heed

@@ -88,4 +88,14 @@ Tensor Gpt::embed(const Tensor& tokens, std::span<const int64_t> past) const {
 
 Tensor Gpt::project(const Tensor& x) const { return output_ ? (*output_)(x) : tokens_.logits(x); }
 
+ModelSpec spec_of(const GptConfig& config) {
+  return {.width = config.width,
+          .source_vocabulary = config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .longest = config.context,
+          .attention = true};
+}
+
+void adapt(GptConfig& config, const VocabularySizes& sizes) { config.vocabulary = sizes.target; }
+
 }  // namespace heed

@@ -73,4 +73,8 @@ class Gpt : public CausalTransformer {
   std::optional<Linear> output_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const GptConfig& config);
+void adapt(GptConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

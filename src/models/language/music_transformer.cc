@@ -111,4 +111,17 @@ Tensor MusicTransformer::labels(const Tensor& tokens) const {
   return labels;
 }
 
+ModelSpec spec_of(const MusicTransformerConfig& config) {
+  return {.width = config.width,
+          .source_vocabulary = config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .longest = config.context,
+          .attention = true,
+          .from_start = !config.cycles.empty()};
+}
+
+void adapt(MusicTransformerConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+}
+
 }  // namespace heed

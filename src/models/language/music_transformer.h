@@ -94,4 +94,8 @@ class MusicTransformer : public CausalTransformer {
   std::vector<int32_t> pitches_;  // of each token, if attention tells them
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const MusicTransformerConfig& config);
+void adapt(MusicTransformerConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

@@ -54,4 +54,19 @@ Tensor RnnEncoder::classes(const TextBatch& batch) const {
   return (*classes_)(dropout(summary(hidden(batch), batch), config_.dropout));  // [B,K]
 }
 
+ModelSpec spec_of(const RnnEncoderConfig& config) {
+  return {.source_vocabulary = config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .classes = config.labels};
+}
+
+void adapt(RnnEncoderConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+}
+
+void adapt(RnnEncoderConfig& config, const EncoderHeads& heads) {
+  check(!heads.masked && !heads.next, "[masked] a rnn_encoder has no head for masked words");
+  config.labels = heads.classes;
+}
+
 }  // namespace heed

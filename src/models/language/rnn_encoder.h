@@ -56,4 +56,9 @@ class RnnEncoder : public TextEncoder {
   std::optional<Linear> classes_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const RnnEncoderConfig& config);
+void adapt(RnnEncoderConfig& config, const VocabularySizes& sizes);
+void adapt(RnnEncoderConfig& config, const EncoderHeads& heads);
+
 }  // namespace heed

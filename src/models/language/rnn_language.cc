@@ -89,4 +89,12 @@ void RnnLanguage::join(DecodeState& base, const DecodeState& more) const {
   }
 }
 
+ModelSpec spec_of(const RnnLanguageConfig& config) {
+  return {.source_vocabulary = config.vocabulary, .target_vocabulary = config.vocabulary};
+}
+
+void adapt(RnnLanguageConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+}
+
 }  // namespace heed

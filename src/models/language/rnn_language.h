@@ -59,4 +59,8 @@ class RnnLanguage : public LanguageModel {
   std::optional<Linear> output_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const RnnLanguageConfig& config);
+void adapt(RnnLanguageConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

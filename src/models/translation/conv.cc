@@ -166,4 +166,17 @@ void ConvS2S::select(DecodeState& base, std::span<const int64_t> sources,
   }
 }
 
+ModelSpec spec_of(const ConvConfig& config) {
+  const int64_t own = config.source_vocabulary;  // 0: joint
+  return {.source_vocabulary = own > 0 ? own : config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .longest = config.longest,
+          .attention = true};
+}
+
+void adapt(ConvConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+  config.source_vocabulary = sizes.joint ? 0 : sizes.source;
+}
+
 }  // namespace heed

@@ -87,4 +87,8 @@ class ConvS2S : public Seq2SeqModel {
   std::optional<Linear> output_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const ConvConfig& config);
+void adapt(ConvConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

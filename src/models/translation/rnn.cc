@@ -154,4 +154,16 @@ void Rnn::select(DecodeState& base, std::span<const int64_t> sources,
   }
 }
 
+ModelSpec spec_of(const RnnConfig& config) {
+  const int64_t own = config.source_vocabulary;  // 0: joint
+  return {.source_vocabulary = own > 0 ? own : config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .attention = config.attention};
+}
+
+void adapt(RnnConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+  config.source_vocabulary = sizes.joint ? 0 : sizes.source;
+}
+
 }  // namespace heed

@@ -88,4 +88,8 @@ class Rnn : public Seq2SeqModel {
   std::optional<Linear> output_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const RnnConfig& config);
+void adapt(RnnConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

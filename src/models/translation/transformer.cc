@@ -197,4 +197,18 @@ void Transformer::select(DecodeState& base, std::span<const int64_t> sources,
   state.lengths = select_rows(state.lengths, sources);
 }
 
+ModelSpec spec_of(const TransformerConfig& config) {
+  const int64_t own = config.source_vocabulary;  // 0: joint
+  return {.width = config.width,
+          .source_vocabulary = own > 0 ? own : config.vocabulary,
+          .target_vocabulary = config.vocabulary,
+          .longest = config.positions == "learned" ? config.longest : 0,
+          .attention = true};
+}
+
+void adapt(TransformerConfig& config, const VocabularySizes& sizes) {
+  config.vocabulary = sizes.target;
+  config.source_vocabulary = sizes.joint ? 0 : sizes.source;
+}
+
 }  // namespace heed

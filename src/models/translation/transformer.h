@@ -110,4 +110,8 @@ class Transformer : public Seq2SeqModel {
   Parameter output_bias_;
 };
 
+// For the registry: models/spec.h.
+ModelSpec spec_of(const TransformerConfig& config);
+void adapt(TransformerConfig& config, const VocabularySizes& sizes);
+
 }  // namespace heed

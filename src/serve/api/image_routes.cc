@@ -54,7 +54,7 @@ HttpResponse draw(const HttpRequest& request, const ServedModel& model, SampleOp
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<ImageJob>(reply, std::move(options));
   submit(model, job);
-  const ImageLayout layout = model.image->model->layout();
+  const ImageLayout layout = model.served_by<ImageService>().model().model->layout();
   const auto answer = [job, layout, name = model.name]() -> Json {
     return {{"model", name}, {"images", pictures(layout, job->levels)}};
   };
@@ -82,25 +82,26 @@ HttpResponse draw(const HttpRequest& request, const ServedModel& model, SampleOp
 struct ImageRequest {
   JsonRequest fields;
   const ServedModel* model = nullptr;
+  const ImageService* service = nullptr;
   SampleOptions options = {};
   bool stream = false;
 
   ImageRequest(const HttpRequest& request, const Hub& hub) : fields(request.body) {
     model = &hub.find(fields.text("model", ""), "image");
+    service = &model->served_by<ImageService>();
     options.images = fields.integer("count", 1, {1, kMostImages});
     options.sampling = read_sampling(fields, {});
     options.seed = read_seed(fields);
-    options.conditions.classes = classes_for(*model->image, read_class(fields), options.images);
+    options.conditions.classes = classes_for(service->model(), read_class(fields), options.images);
     stream = fields.flag("stream", false);
   }
-  bool enlarges() const { return model->image->model->source().rows > 0; }
   void expect_enlarging(bool wanted) const {
-    if (enlarges() != wanted) {
-      throw HttpError(400,
-                      fmt::format("model {} {} images: ask for /v1/image/{}", model->name,
-                                  enlarges() ? "enlarges" : "does not enlarge",
-                                  enlarges() ? "upscale" : "sample"),
-                      "model", "wrong_model");
+    if (service->enlarges() != wanted) {
+      throw HttpError(
+          400,
+          fmt::format("model {} {} images: ask for /v1/image/{}", model->name,
+                      wanted ? "does not enlarge" : "enlarges", wanted ? "sample" : "upscale"),
+          "model", "wrong_model");
     }
   }
 };
@@ -115,7 +116,7 @@ HttpResponse sample(const HttpRequest& request, const Hub& hub) {
 HttpResponse complete(const HttpRequest& request, const Hub& hub) {
   ImageRequest wanted(request, hub);
   wanted.expect_enlarging(false);
-  const ImageLayout& layout = wanted.model->image->model->layout();
+  const ImageLayout& layout = wanted.service->model().model->layout();
   const std::vector<int32_t> picture = read_picture(wanted.fields, layout);
   const int64_t rows =
       wanted.fields.integer("rows_given", layout.rows / 2, {0, static_cast<double>(layout.rows)});
@@ -130,7 +131,7 @@ HttpResponse upscale(const HttpRequest& request, const Hub& hub) {
   ImageRequest wanted(request, hub);
   wanted.expect_enlarging(true);
   const std::vector<int32_t> picture =
-      read_picture(wanted.fields, wanted.model->image->model->source());
+      read_picture(wanted.fields, wanted.service->model().model->source());
   wanted.fields.finish();
   wanted.options.conditions.source = repeated(picture, wanted.options.images);
   return draw(request, *wanted.model, std::move(wanted.options), wanted.stream);

@@ -155,7 +155,7 @@ HttpResponse continue_piece(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "music");
   MusicOptions options = read_options(fields);
-  std::vector<Note> motif = read_notes(fields, *model.music, options);
+  std::vector<Note> motif = read_notes(fields, model.served_by<MusicService>().form(), options);
   const bool by_tokens = fields.has("max_tokens") && !fields.has("seconds");
   options.seconds = fields.number("seconds", by_tokens ? 0.0 : 10.0, {0, kMostSeconds});
   const int64_t most = std::min<int64_t>(most_tokens(options.seconds), kMostOutput);
@@ -174,7 +174,8 @@ HttpResponse accompany_piece(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "accompany");
   MusicOptions options = read_options(fields);
-  const std::vector<Note> notes = read_notes(fields, *model.music, options);
+  const std::vector<Note> notes =
+      read_notes(fields, model.served_by<AccompanyService>().form(), options);
   const bool stream = fields.flag("stream", false);
   fields.finish();
   std::vector<Note> melody = split_melody(notes).melody;

@@ -78,6 +78,7 @@ void each_input(const std::string& field, const Json& input, size_t most, const 
 // A request for completions while it is answered.
 struct Completions {
   const ServedModel* model = nullptr;
+  const LoadedLanguageModel* language = nullptr;  // the model itself
   std::string id;
   int64_t created = 0;
   bool stream = false;
@@ -101,7 +102,7 @@ struct Completions {
   int64_t tokens_in = 0;
   int64_t tokens_out = 0;
 
-  const Tokenizer& tokenizer() const { return *model->language->tokenizers.target; }
+  const Tokenizer& tokenizer() const { return *language->tokenizers.target; }
 };
 
 int64_t characters(std::string_view text) {
@@ -109,9 +110,10 @@ int64_t characters(std::string_view text) {
                        [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
 }
 
-std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields, const ServedModel& model) {
-  const Tokenizer& tokenizer = *model.language->tokenizers.target;
-  const int64_t context = model.language->model->context();
+std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields,
+                                               const LoadedLanguageModel& model) {
+  const Tokenizer& tokenizer = *model.tokenizers.target;
+  const int64_t context = model.model->context();
   const int64_t most = context > 0 ? context : kLongestPrompt;
   std::vector<std::vector<int32_t>> prompts;
   static const Json kNothing = "";
@@ -156,9 +158,10 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   JsonRequest fields(body);
   Completions wanted;
   wanted.model = &hub.find(fields.text("model", ""), "complete");
+  wanted.language = &wanted.model->served_by<CompletionService>().model();
   wanted.created = seconds_now();
   wanted.id = new_id();
-  const std::vector<std::vector<int32_t>> prompts = read_prompts(fields, *wanted.model);
+  const std::vector<std::vector<int32_t>> prompts = read_prompts(fields, *wanted.language);
   wanted.max_tokens = fields.integer("max_tokens", 16, {0, kMostOutput});
   TextRequest request;
   request.options.max_tokens = wanted.max_tokens;
@@ -385,8 +388,9 @@ Json vector_as(const std::vector<float>& vector, bool base64_wanted) {
 HttpResponse embed(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "embed");
-  const Tokenizer& tokenizer = *model.encoder->tokenizers.source;
-  const int64_t longest = model.encoder->model->longest();
+  const LoadedEncoder& encoder = model.served_by<EncodeService>().model();
+  const Tokenizer& tokenizer = *encoder.tokenizers.source;
+  const int64_t longest = encoder.model->longest();
   std::vector<EncodedText> texts;
   int64_t tokens = 0;
   each_input(
@@ -407,7 +411,7 @@ HttpResponse embed(const HttpRequest& request, const Hub& hub) {
   const auto job = std::make_shared<EncodeJob>(reply, EncodeTask::embed, std::move(texts));
   job->pooling = read_pooling(fields);
   job->normalize = fields.flag("normalize", true);
-  fields.only("dimensions", model.encoder->model->width());
+  fields.only("dimensions", encoder.model->width());
   fields.ignore({"user"});
   fields.finish();
   submit(model, job);

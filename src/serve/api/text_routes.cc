@@ -27,12 +27,13 @@ Json weights_of(const Tensor& weights) {
 // Music has no text: what its notes look at comes with the music.
 const ServedModel& text_model_for(const std::string& name, const Hub& hub) {
   for (const auto& model : hub.models()) {
-    if (name.empty() && model->abilities.contains("attention") && !model->music) {
+    if (name.empty() && model->abilities.contains("attention") &&
+        model->if_served_by<AttendsToText>() != nullptr) {
       return *model;
     }
   }
   const ServedModel& model = hub.find(name, "attention");
-  if (model.music) {
+  if (model.if_served_by<AttendsToText>() == nullptr) {
     throw HttpError(400,
                     fmt::format("model {} reads no text; /v1/music/continue tells what its notes "
                                 "look at",
@@ -45,11 +46,12 @@ const ServedModel& text_model_for(const std::string& name, const Hub& hub) {
 HttpResponse attention(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = text_model_for(fields.text("model", ""), hub);
-  const std::string field = model.encoder ? "pair" : "target";
+  const auto& service = model.served_by<AttendsToText>();
+  const std::string second = service.second_field();
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<AttentionJob>(
       reply, TextAttentionRequest{.text = fields.text("text"),
-                                  .second = model.language ? "" : fields.text(field, ""),
+                                  .second = second.empty() ? "" : fields.text(second, ""),
                                   .most_tokens = kMostAttentionTokens});
   fields.finish();
   submit(model, job);
@@ -67,7 +69,7 @@ HttpResponse attention(const HttpRequest& request, const Hub& hub) {
   Json answer{{"model", model.name},
               {"tokens", found.target.empty() ? found.source : found.target},
               {"maps", maps}};
-  if (model.translator) {
+  if (service.translates()) {
     answer["source"] = found.source;
     answer["translation"] = found.translation;
   }
@@ -75,13 +77,13 @@ HttpResponse attention(const HttpRequest& request, const Hub& hub) {
 }
 
 // The texts of a request: `text`, with a `pair` perhaps, or `texts`.
-std::vector<EncodedText> read_texts(JsonRequest& fields, const ServedModel& model) {
+std::vector<EncodedText> read_texts(JsonRequest& fields, const LoadedEncoder& model) {
   std::vector<EncodedText> texts;
   if (fields.has("texts")) {
     fields.only("text", nullptr);
     fields.only("pair", nullptr);
     for (const std::string& text : fields.texts("texts", kMostTexts)) {
-      texts.push_back(encode(*model.encoder, ClassifyText{text}));
+      texts.push_back(encode(model, ClassifyText{text}));
     }
     if (texts.empty()) {
       refuse("texts", "an empty list", "a text at least");
@@ -89,7 +91,7 @@ std::vector<EncodedText> read_texts(JsonRequest& fields, const ServedModel& mode
   } else {
     fields.ignore({"texts"});
     const std::string text = fields.text("text");
-    texts.push_back(encode(*model.encoder, ClassifyText{text, fields.text("pair", "")}));
+    texts.push_back(encode(model, ClassifyText{text, fields.text("pair", "")}));
   }
   return texts;
 }
@@ -112,15 +114,16 @@ Json classes_of(const LoadedEncoder& model, const std::vector<float>& values) {
 HttpResponse classify(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "classify");
+  const LoadedEncoder& encoder = model.served_by<EncodeService>().model();
   const auto reply = std::make_shared<Reply>();
   const auto job =
-      std::make_shared<EncodeJob>(reply, EncodeTask::classify, read_texts(fields, model));
+      std::make_shared<EncodeJob>(reply, EncodeTask::classify, read_texts(fields, encoder));
   fields.finish();
   submit(model, job);
   follow(request, *reply, 1);
   Json results = Json::array();
   for (const std::vector<float>& values : job->vectors) {
-    results.push_back(classes_of(*model.encoder, values));
+    results.push_back(classes_of(encoder, values));
   }
   return json_response({{"model", model.name}, {"results", results}});
 }
@@ -128,8 +131,9 @@ HttpResponse classify(const HttpRequest& request, const Hub& hub) {
 HttpResponse fill(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "fill");
-  std::vector<EncodedText> texts{encode(*model.encoder, ClassifyText{fields.text("text")})};
-  if (count_masks(*model.encoder, texts.front()) == 0) {
+  const LoadedEncoder& encoder = model.served_by<EncodeService>().model();
+  std::vector<EncodedText> texts{encode(encoder, ClassifyText{fields.text("text")})};
+  if (count_masks(encoder, texts.front()) == 0) {
     refuse("text", "without a [MASK]", "a text with one at least");
   }
   const auto reply = std::make_shared<Reply>();

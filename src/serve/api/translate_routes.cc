@@ -35,17 +35,19 @@ const ServedModel& translator_for(JsonRequest& fields, const Hub& hub) {
   if (!name.empty()) {
     return hub.find(name, "translate");
   }
+  bool known = false;
   for (const auto& model : hub.models()) {
-    if (model->abilities.contains("translate") &&
-        (source == "auto" || source.empty() || source == model->source) &&
-        (target.empty() || target == model->target)) {
+    const auto* translator = model->if_served_by<TranslateService>();
+    if (translator == nullptr) {
+      continue;
+    }
+    if ((source == "auto" || source.empty() || source == translator->source_language()) &&
+        (target.empty() || target == translator->target_language())) {
       return *model;
     }
+    known = known || source == translator->source_language();
   }
   hub.find("", "translate");  // an error if there is none at all
-  const bool known = std::any_of(hub.models().begin(), hub.models().end(), [&](const auto& model) {
-    return model->abilities.contains("translate") && model->source == source;
-  });
   throw HttpError(400,
                   fmt::format("no model here translates from {} to {}", shown(Json(source)),
                               shown(Json(target))),
@@ -104,8 +106,8 @@ HttpResponse translate(const HttpRequest& request, const Hub& hub) {
 HttpResponse languages(const Hub& hub) {
   std::map<std::string, std::set<std::string>> targets;
   for (const auto& model : hub.models()) {
-    if (model->abilities.contains("translate")) {
-      targets[model->source].insert(model->target);
+    if (const auto* translator = model->if_served_by<TranslateService>()) {
+      targets[translator->source_language()].insert(translator->target_language());
     }
   }
   Json list = Json::array();

@@ -1,6 +1,7 @@
-// A look at what a text model looks at; every text service does it.
+// A look at what a text model looks at; services that do it say how requests are read and answered.
 #pragma once
 
+#include <string>
 #include <utility>
 
 #include "decode/text/text_attention.h"
@@ -24,6 +25,19 @@ class AttentionJob : public ListJob {
 
   TextAttentionRequest request;
   TextAttention found;
+};
+
+class AttendsToText {
+ public:
+  virtual ~AttendsToText() = default;
+  AttendsToText() = default;
+  AttendsToText(const AttendsToText&) = delete;
+  AttendsToText& operator=(const AttendsToText&) = delete;
+
+  // The field that has the second text; "": there is none.
+  virtual std::string second_field() const = 0;
+  // Then answers also tell the source's tokens and the translation.
+  virtual bool translates() const { return false; }
 };
 
 }  // namespace heed::serve

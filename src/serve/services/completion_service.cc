@@ -12,6 +12,23 @@ CompletionService::CompletionService(std::shared_ptr<const LoadedLanguageModel> 
   CompletionService::reset();
 }
 
+bool CompletionService::serves(const ModelSpec& spec, const FolderConfig& config) {
+  return spec.interface == ModelInterface::language && !config.music();
+}
+
+std::unique_ptr<CompletionService> CompletionService::load(const FolderToServe& folder) {
+  return std::make_unique<CompletionService>(load_as<LanguageModel>(folder.path, folder.compute));
+}
+
+std::set<std::string> CompletionService::abilities() const {
+  return model_->spec().attention ? std::set<std::string>{"complete", "attention"}
+                                  : std::set<std::string>{"complete"};
+}
+
+Json CompletionService::describe() const {
+  return {{"context", model_->model->context()}, {"vocabulary", model_->model->vocabulary()}};
+}
+
 void CompletionService::reset() {
   rows_.emplace(*model_->model, *model_->tokenizers.target, prefill_);
   jobs_.clear();

@@ -11,6 +11,7 @@
 #include "decode/text/generate.h"
 #include "serve/engine.h"
 #include "serve/services/attention_job.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -28,8 +29,11 @@ class CompletionJob : public Job {
 };
 
 // Also does AttentionJobs. Of them and of prompts whose tokens' chances are wanted, one a turn.
-class CompletionService : public Service {
+class CompletionService : public Service, public Offer, public AttendsToText {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<CompletionService> load(const FolderToServe& folder);
+
   // While prompts are shown, others wait for about 256 tokens at most.
   explicit CompletionService(std::shared_ptr<const LoadedLanguageModel> model,
                              const PrefillOptions& prefill = {.tokens = 256});
@@ -38,6 +42,11 @@ class CompletionService : public Service {
   void turn() override;
   void drop(Job& job) override;
   void reset() override;
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  std::string second_field() const override { return ""; }
+  const LoadedLanguageModel& model() const { return *model_; }
 
  private:
   void look();

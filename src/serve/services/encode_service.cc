@@ -7,6 +7,33 @@ namespace heed::serve {
 EncodeService::EncodeService(std::shared_ptr<const LoadedEncoder> model, int64_t turn_tokens)
     : ListService(turn_tokens), model_(std::move(model)), turn_tokens_(turn_tokens) {}
 
+bool EncodeService::serves(const ModelSpec& spec, const FolderConfig& /*config*/) {
+  return spec.interface == ModelInterface::encoder;
+}
+
+std::unique_ptr<EncodeService> EncodeService::load(const FolderToServe& folder) {
+  return std::make_unique<EncodeService>(load_as<TextEncoder>(folder.path, folder.compute));
+}
+
+std::set<std::string> EncodeService::abilities() const {
+  std::set<std::string> abilities{"embed", "attention"};
+  if (model_->model->labels() > 0) {
+    abilities.insert("classify");
+  }
+  if (has_masked_head(*model_)) {
+    abilities.insert("fill");
+  }
+  return abilities;
+}
+
+Json EncodeService::describe() const {
+  return {{"width", model_->model->width()},
+          {"context", model_->model->longest()},
+          {"vocabulary", model_->model->vocabulary()},
+          {"labels", model_->config.labels},
+          {"score", model_->config.score}};
+}
+
 ListJob& EncodeService::checked(Job& job) const {
   if (auto* attention = dynamic_cast<AttentionJob*>(&job)) {
     attention->check_with(*model_);

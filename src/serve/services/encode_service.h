@@ -7,6 +7,7 @@
 
 #include "decode/text/classify.h"
 #include "serve/services/attention_job.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -32,9 +33,17 @@ class EncodeJob : public ListJob {
 };
 
 // Also does AttentionJobs.
-class EncodeService : public ListService {
+class EncodeService : public ListService, public Offer, public AttendsToText {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<EncodeService> load(const FolderToServe& folder);
+
   explicit EncodeService(std::shared_ptr<const LoadedEncoder> model, int64_t turn_tokens = 4096);
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  std::string second_field() const override { return "pair"; }
+  const LoadedEncoder& model() const { return *model_; }
 
  protected:
   ListJob& checked(Job& job) const override;

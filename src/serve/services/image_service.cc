@@ -7,6 +7,34 @@
 
 namespace heed::serve {
 
+bool ImageService::serves(const ModelSpec& spec, const FolderConfig& /*config*/) {
+  return spec.interface == ModelInterface::image;
+}
+
+std::unique_ptr<ImageService> ImageService::load(const FolderToServe& folder) {
+  return std::make_unique<ImageService>(load_as<ImageModel>(folder.path, folder.compute));
+}
+
+std::set<std::string> ImageService::abilities() const { return {"image"}; }
+
+Json ImageService::describe() const {
+  const ImageLayout& layout = model_->model->layout();
+  const ImageLayout source = model_->model->source();
+  const std::vector<std::string>& labels = model_->config.labels;
+  Json classes = Json::array();
+  for (int64_t i = 0; i < model_->model->classes(); ++i) {
+    classes.push_back(i < std::ssize(labels) ? labels[static_cast<size_t>(i)] : std::to_string(i));
+  }
+  return {{"rows", layout.rows},
+          {"columns", layout.columns},
+          {"channels", layout.channels},
+          {"levels", layout.levels},
+          {"enlarges", enlarges()},
+          {"source_rows", source.rows},
+          {"source_columns", source.columns},
+          {"classes", classes}};
+}
+
 void ImageService::admit(Job& job) {
   auto* wanted = dynamic_cast<ImageJob*>(&job);
   check(wanted != nullptr, "[serve] this model only draws images");

@@ -8,6 +8,7 @@
 #include "decode/images/sample_images.h"
 #include "serve/engine.h"
 #include "serve/pace.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -21,14 +22,22 @@ class ImageJob : public Job {
   std::vector<int32_t> levels;  // [images, T] in raster order
 };
 
-class ImageService : public Service {
+class ImageService : public Service, public Offer {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<ImageService> load(const FolderToServe& folder);
+
   explicit ImageService(std::shared_ptr<const LoadedImageModel> model) : model_(std::move(model)) {}
 
   void admit(Job& job) override;
   void turn() override;
   void drop(Job& job) override;
   void reset() override { works_.clear(); }
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  const LoadedImageModel& model() const { return *model_; }
+  bool enlarges() const { return model_->model->source().rows > 0; }
 
  private:
   struct Work {

@@ -5,6 +5,13 @@
 #include "base/error.h"
 
 namespace heed::serve {
+namespace {
+
+const char* name_of(MusicForm form) {
+  return form == MusicForm::chorale ? "chorale" : "performance";
+}
+
+}  // namespace
 
 MusicService::Work::Work(MusicJob& wanted, const LoadedLanguageModel& model)
     : job(wanted),
@@ -25,6 +32,25 @@ TextRequest MusicService::Work::request() {
 MusicService::MusicService(std::shared_ptr<const LoadedLanguageModel> model)
     : model_(std::move(model)) {
   MusicService::reset();
+}
+
+bool MusicService::serves(const ModelSpec& spec, const FolderConfig& config) {
+  return spec.interface == ModelInterface::language && config.music().has_value();
+}
+
+std::unique_ptr<MusicService> MusicService::load(const FolderToServe& folder) {
+  return std::make_unique<MusicService>(load_as<LanguageModel>(folder.path, folder.compute));
+}
+
+std::set<std::string> MusicService::abilities() const {
+  return model_->spec().attention ? std::set<std::string>{"music", "attention"}
+                                  : std::set<std::string>{"music"};
+}
+
+Json MusicService::describe() const {
+  return {{"context", model_->model->context()},
+          {"vocabulary", model_->model->vocabulary()},
+          {"form", name_of(form())}};
 }
 
 void MusicService::reset() {
@@ -88,6 +114,18 @@ void MusicService::finish(Work& work) {
   }
   job.finish(work.made.end);
 }
+
+bool AccompanyService::serves(const ModelSpec& spec, const FolderConfig& config) {
+  return spec.interface == ModelInterface::translation && config.music().has_value();
+}
+
+std::unique_ptr<AccompanyService> AccompanyService::load(const FolderToServe& folder) {
+  return std::make_unique<AccompanyService>(load_model(folder.path, folder.compute));
+}
+
+std::set<std::string> AccompanyService::abilities() const { return {"accompany"}; }
+
+Json AccompanyService::describe() const { return {{"form", name_of(form())}}; }
 
 void AccompanyService::admit(Job& job) {
   auto* wanted = dynamic_cast<AccompanyJob*>(&job);

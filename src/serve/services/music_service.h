@@ -13,6 +13,7 @@
 #include "decode/music/note_attention.h"
 #include "serve/engine.h"
 #include "serve/pace.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -31,14 +32,21 @@ class MusicJob : public Job {
   std::optional<NoteAttention> looked;
 };
 
-class MusicService : public Service {
+class MusicService : public Service, public Offer {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<MusicService> load(const FolderToServe& folder);
+
   explicit MusicService(std::shared_ptr<const LoadedLanguageModel> model);
 
   void admit(Job& job) override;
   void turn() override;
   void drop(Job& job) override;
   void reset() override;
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  MusicForm form() const { return music_of(*model_); }
 
  private:
   // A job while it is worked on. Stays where it is: the rows call back.
@@ -72,14 +80,21 @@ class AccompanyJob : public Job {
 };
 
 // One a turn.
-class AccompanyService : public Service {
+class AccompanyService : public Service, public Offer {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<AccompanyService> load(const FolderToServe& folder);
+
   explicit AccompanyService(std::shared_ptr<const LoadedModel> model) : model_(std::move(model)) {}
 
   void admit(Job& job) override;
   void turn() override;
   void drop(Job& job) override { std::erase(jobs_, &job); }
   void reset() override { jobs_.clear(); }
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  MusicForm form() const { return music_of(*model_); }
 
  private:
   std::shared_ptr<const LoadedModel> model_;

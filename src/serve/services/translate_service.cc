@@ -9,6 +9,27 @@ namespace heed::serve {
 TranslateService::TranslateService(std::shared_ptr<const LoadedModel> model, int64_t turn_tokens)
     : ListService(turn_tokens), model_(std::move(model)) {}
 
+bool TranslateService::serves(const ModelSpec& spec, const FolderConfig& config) {
+  return spec.interface == ModelInterface::translation && !config.music();
+}
+
+std::unique_ptr<TranslateService> TranslateService::load(const FolderToServe& folder) {
+  auto service = std::make_unique<TranslateService>(load_model(folder.path, folder.compute));
+  if (!folder.config.source_language.empty()) {
+    service->source_language_ = folder.config.source_language;
+  }
+  if (!folder.config.target_language.empty()) {
+    service->target_language_ = folder.config.target_language;
+  }
+  return service;
+}
+
+std::set<std::string> TranslateService::abilities() const { return {"translate", "attention"}; }
+
+Json TranslateService::describe() const {
+  return {{"source", source_language_}, {"target", target_language_}};
+}
+
 ListJob& TranslateService::checked(Job& job) const {
   if (auto* attention = dynamic_cast<AttentionJob*>(&job)) {
     attention->check_with(*model_);

@@ -7,6 +7,7 @@
 
 #include "decode/text/translator.h"
 #include "serve/services/attention_job.h"
+#include "serve/services/offer.h"
 
 namespace heed::serve {
 
@@ -35,9 +36,20 @@ class TranslateJob : public ListJob {
 };
 
 // Also does AttentionJobs.
-class TranslateService : public ListService {
+class TranslateService : public ListService, public Offer, public AttendsToText {
  public:
+  static bool serves(const ModelSpec& spec, const FolderConfig& config);
+  static std::unique_ptr<TranslateService> load(const FolderToServe& folder);
+
   explicit TranslateService(std::shared_ptr<const LoadedModel> model, int64_t turn_tokens = 1024);
+
+  std::set<std::string> abilities() const override;
+  Json describe() const override;
+  std::string second_field() const override { return "target"; }
+  bool translates() const override { return true; }
+  // Codes such as en; of a folder that does not say, "source" and "target".
+  const std::string& source_language() const { return source_language_; }
+  const std::string& target_language() const { return target_language_; }
 
  protected:
   ListJob& checked(Job& job) const override;
@@ -46,6 +58,8 @@ class TranslateService : public ListService {
 
  private:
   std::shared_ptr<const LoadedModel> model_;
+  std::string source_language_ = "source";
+  std::string target_language_ = "target";
 };
 
 }  // namespace heed::serve
