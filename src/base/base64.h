@@ -8,7 +8,7 @@
 namespace heed {
 
 std::string base64(std::string_view bytes);
-// With or without padding; nothing if it is no base64.
+// With or without padding; nothing if it is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace heed

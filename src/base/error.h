@@ -20,7 +20,7 @@ template <typename... Args>
   throw Error(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Formats only when the condition does not hold, so it may stand on hot paths.
+// Formats only when the condition does not hold, so it may be used on hot paths.
 template <typename... Args>
 void check(bool holds, fmt::format_string<Args...> format, Args&&... args) {
   if (!holds) [[unlikely]] {

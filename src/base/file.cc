@@ -50,7 +50,7 @@ MappedFile::~MappedFile() {
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::error_code unknown;  // opening tells what is wrong then
+  std::error_code unknown;  // opening then reports what is wrong
   check(!std::filesystem::is_directory(path, unknown), "[file] {} is a folder, expected a file",
         path.string());
   std::ifstream stream(path, std::ios::binary);

@@ -20,7 +20,7 @@ struct CloseGzip {
 
 // zlib passes what is not gzip through as it is.
 std::string read_unpacked(const std::filesystem::path& path, size_t limit) {
-  std::error_code unknown;  // opening tells what is wrong then
+  std::error_code unknown;  // opening then reports what is wrong
   check(!std::filesystem::is_directory(path, unknown), "[gzip] {} is a folder, expected a file",
         path.string());
   errno = 0;

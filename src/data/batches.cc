@@ -32,8 +32,9 @@ Widths widths_of(const PairArray& pairs, int64_t pair, bool source_end) {
           padded(std::ssize(pairs.target(pair)) + 1)};
 }
 
-// By the source's padded width, then by the target's, which goes up and down in turns: neighbours
-// then differ by little also where the source's width changes. Keeps the order among equals.
+// Sorts by the source's padded width, then by the target's, which alternately ascends and descends,
+// so that neighbours differ little even where the source's width changes. Keeps the order among
+// equals.
 void sort_by_width(const PairArray& pairs, bool source_end, std::vector<int64_t>& order) {
   struct Keyed {
     int64_t source;
@@ -53,8 +54,8 @@ void sort_by_width(const PairArray& pairs, bool source_end, std::vector<int64_t>
   std::transform(keyed.begin(), keyed.end(), order.begin(), [](const Keyed& k) { return k.pair; });
 }
 
-// Cuts the order into batches within the budget: where each one ends. As the cuts depend on padded
-// widths alone, they are the same whatever the order among equals was.
+// Cuts the order into batches within the budget and returns where each one ends. The cuts depend on
+// padded widths alone, so they are the same whatever the order among equals.
 std::vector<int64_t> pack(const PairArray& pairs, const BatchOptions& options,
                           const std::vector<int64_t>& order) {
   std::vector<int64_t> ends;
@@ -104,7 +105,7 @@ void fill_row(HostBatch& batch, int64_t row, const PairArray& pairs, const RowFo
   batch.target_tokens += batch.target_lengths[index];
 }
 
-// What stands behind a sequence is never looked at, so a vocabulary need not have PAD.
+// What follows a sequence is never read, so a vocabulary need not have PAD.
 int32_t padding(const SpecialIds& special) { return std::max(special.pad, 0); }
 
 void fill(HostBatch& batch, const PairArray& pairs, std::span<const int64_t> rows,
@@ -119,7 +120,7 @@ void fill(HostBatch& batch, const PairArray& pairs, std::span<const int64_t> row
   batch.target_width = widths.target;
   batch.source.assign(static_cast<size_t>(batch.rows * widths.source), padding(format.source));
   batch.input.assign(static_cast<size_t>(batch.rows * widths.target), padding(format.target));
-  batch.target.assign(static_cast<size_t>(batch.rows * widths.target), HostBatch::kIgnore);
+  batch.target.assign(static_cast<size_t>(batch.rows * widths.target), kIgnore);
   batch.source_lengths.resize(rows.size());
   batch.target_lengths.resize(rows.size());
   batch.source_tokens = 0;
@@ -172,16 +173,17 @@ BatchStream::BatchStream(Corpus corpus, const BatchOptions& options, const DataS
     check_whole_corpus();
   }
   for (int64_t pool = 0; pool < state_.pool; ++pool) {
-    check(!last_pool_,
-          "[batches] shall continue in pool {} of the corpus, but {} has only {}; have the files "
-          "or the options changed?",
-          state_.pool, corpus_.names(), pool + 1);
+    check(
+        !last_pool_,
+        "[batches] the run continues in pool {} of the corpus, but {} has only {}; have the files "
+        "or the options changed?",
+        state_.pool, corpus_.names(), pool + 1);
     pairs_.clear();
     read_pool({});
   }
   plan();
   check(state_.batch >= 0 && state_.batch < std::ssize(batches_),
-        "[batches] shall continue with batch {} of pool {}, but {} has only {} there; have the "
+        "[batches] the run continues with batch {} of pool {}, but {} has only {} there; have the "
         "files or the options changed?",
         state_.batch, state_.pool, corpus_.names(), batches_.size());
   if (one_pool_) {
@@ -194,7 +196,7 @@ void BatchStream::check_options() const {
   check(options_.pool > 0, "[batches] pool is {}, expected at least 1", options_.pool);
   check(options_.epochs >= 0, "[batches] epochs is {}, expected at least 0", options_.epochs);
   check(state_.epoch >= 0 && state_.pool >= 0,
-        "[batches] shall continue in epoch {}, pool {}, expected at least 0", state_.epoch,
+        "[batches] the run continues in epoch {}, pool {}, expected at least 0", state_.epoch,
         state_.pool);
   const int64_t longest = padded(corpus_.max_length + 1);
   check(options_.batch_tokens >= longest,
@@ -203,7 +205,7 @@ void BatchStream::check_options() const {
         options_.batch_tokens, corpus_.max_length, longest);
 }
 
-// Of a corpus that is read piece by piece the end would be seen hours later.
+// Otherwise an error near the end of a corpus that is read in pools would show up hours later.
 void BatchStream::check_whole_corpus() const {
   for (const PairFiles& files : corpus_.files) {
     check(files.source != "-" && files.target != "-",

@@ -2,9 +2,8 @@
 //
 // An epoch reads the corpus in pools of many pairs. Each pool is shuffled, sorted by length so that
 // little is padding, cut into batches, and the batches are shuffled. All of it is a function of
-// (seed, epoch, pool), so that three numbers, a DataState, say where a run stands: a stream that
-// starts there gives the very batches that an undisturbed one would have given. Options and files
-// have to be the same, of course.
+// (seed, epoch, pool), so that three numbers, a DataState, say where a run stands: with the same
+// options and files, a stream that starts there yields the same batches as an uninterrupted one.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +14,12 @@
 #include <vector>
 
 #include "base/config.h"
+#include "base/ignore.h"
 #include "data/text/pairs.h"
 
 namespace heed {
 
-// Where a stream stands: the batch to be given next.
+// Where a stream stands: its next batch.
 struct DataState {
   int64_t epoch = 0;
   int64_t pool = 0;   // of the epoch
@@ -30,33 +30,20 @@ struct DataState {
   void fields(Visitor& v) {
     v("epoch", epoch, "passes over the corpus that are complete", Range{.least = 0});
     v("pool", pool, "pools of this epoch that are complete", Range{.least = 0});
-    v("batch", batch, "batches of this pool that were given", Range{.least = 0});
+    v("batch", batch, "batches of this pool that are complete", Range{.least = 0});
   }
 };
 
 struct BatchOptions {
-  int64_t batch_tokens = 4096;
-  bool source_end = true;
-  int64_t pool = 200'000;
-  uint64_t seed = 1;
-  int64_t epochs = 0;
-
-  template <typename Visitor>
-  void fields(Visitor& v) {
-    v("batch_tokens", batch_tokens, "tokens of a batch at most, per side, padding included",
-      Range{.least = 8});
-    v("source_end", source_end, "whether END follows the source");
-    v("pool", pool, "pairs that are shuffled and sorted together, and kept in memory",
-      Range{.least = 1});
-    v("seed", seed, "of the order of the pairs");
-    v("epochs", epochs, "passes over the corpus; 0: without end", Range{.least = 0});
-  }
+  int64_t batch_tokens = 4096;  // of a batch at most, per side, padding included
+  bool source_end = true;       // whether END follows the source
+  int64_t pool = 200'000;       // pairs that are shuffled and sorted together, kept in memory
+  uint64_t seed = 1;            // of the order of the pairs
+  int64_t epochs = 0;           // passes over the corpus; 0: without end
 };
 
 // B pairs, padded to widths S and T, which are multiples of 8 so that few shapes occur.
 struct HostBatch {
-  static constexpr int32_t kIgnore = -100;  // a target that does not count
-
   int64_t rows = 0;                     // B
   int64_t source_width = 0;             // S
   int64_t target_width = 0;             // T
@@ -97,11 +84,11 @@ std::vector<HostBatch> make_batches(std::span<const EncodedPair> pairs, const Ba
                                     const SpecialIds& source, const SpecialIds& target);
 
 // Batches for training, epoch after epoch. A corpus that fits into one pool is read and encoded
-// once; a larger one is read anew in each epoch.
+// once; a larger one is read again in each epoch.
 //
-// The constructor reads the first pool, or all up to where it continues, and of a larger corpus
-// also looks once through the files: what is wrong with them shows before training begins.
-// next() belongs to one thread at a time; the other functions may be called from any.
+// The constructor reads the first pool, or all pools up to where it continues. It also reads a
+// larger corpus once in full, so that errors in the files show before training begins. next()
+// belongs to one thread at a time; the other functions may be called from any.
 class BatchStream {
  public:
   explicit BatchStream(Corpus corpus, const BatchOptions& options, const DataState& state = {});
@@ -109,9 +96,9 @@ class BatchStream {
   // False after the last epoch, or if `stop` interrupts the reading of a pool.
   bool next(HostBatch& batch, const std::stop_token& stop = {});
 
-  // Every epoch has as many. Unknown for a corpus of more than one pool.
+  // The same in every epoch; unknown for a corpus of more than one pool.
   std::optional<int64_t> epoch_batches() const { return epoch_batches_; }
-  // Of a whole pass over the corpus, or of the first one as far as it got.
+  // For a whole pass over the corpus, or for the first one so far.
   SkipReport report() const;
 
  private:

@@ -27,7 +27,7 @@ class Prefetch {
       : produce_(std::move(produce)),
         depth_(depth == 0 ? 1 : depth),
         thread_([this](const std::stop_token& stop) { run(stop); }) {}
-  // Waits for the producer to notice that it shall stop.
+  // Waits until the producer has noticed the request to stop.
   ~Prefetch() = default;
   Prefetch(const Prefetch&) = delete;
   Prefetch& operator=(const Prefetch&) = delete;

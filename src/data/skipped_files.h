@@ -1,4 +1,4 @@
-// What is said of files that cannot be used.
+// The report on files that cannot be used.
 #pragma once
 
 #include <string>

@@ -27,8 +27,8 @@ struct CifarImages {
   std::vector<uint8_t> pixels;  // [images, 32, 32, 3]: the colours of a pixel stand together
 };
 
-// Appends a file's records to `images`. Throws Error with the byte's offset; `name` says in it what
-// was read.
+// Appends a file's records to `images`. Errors have the byte's offset and call the file
+// `name`.
 void decode_cifar(std::span<const std::byte> bytes, CifarImages& images,
                   std::string_view name = "CIFAR");
 std::string encode_cifar(const CifarImages& images);

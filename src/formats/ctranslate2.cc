@@ -176,7 +176,7 @@ Ctranslate2Model parse_ctranslate2(std::span<const std::byte> bytes, const std::
     check(by_name.emplace(raw.back().name, i).second, "[ctranslate2] {} has tensor '{}' twice",
           file, raw.back().name);
   }
-  check(reader.left() == 0, "[ctranslate2] {} has {} bytes behind its last tensor", file,
+  check(reader.left() == 0, "[ctranslate2] {} has {} bytes after its last tensor", file,
         reader.left());
 
   std::set<const RawTensor*> scales;

@@ -16,8 +16,8 @@ struct IdxArray {
   std::vector<uint8_t> values;   // row-major
 };
 
-// Throws Error on bytes that are not one whole array of this rank, with the byte's offset; `name`
-// says in it what was read.
+// Throws Error on bytes that are not one whole array of this rank, with the byte's offset and the
+// file as `name`.
 IdxArray decode_idx(std::span<const std::byte> bytes, size_t rank, std::string_view name = "idx");
 
 IdxArray read_idx(const std::filesystem::path& path, size_t rank);

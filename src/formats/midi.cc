@@ -75,7 +75,7 @@ class Cursor {
     }
     return value;
   }
-  // Seven bits a byte, the last one without the eighth.
+  // Seven bits per byte; the eighth is clear in the last byte.
   uint32_t variable(const char* what) {
     const size_t start = at_;
     uint32_t value = 0;
@@ -88,7 +88,7 @@ class Cursor {
     }
     fail_at(start, "{} has more than 4 bytes", what);
   }
-  // Of a message in a channel.
+  // A data byte of a channel message.
   uint32_t data(const char* what) {
     const uint32_t value = byte(what);
     if (value >= 0x80) {
@@ -106,7 +106,7 @@ class Cursor {
     need(count, what);
     at_ += count;
   }
-  // The next `count` bytes, as a cursor that ends behind them.
+  // The next `count` bytes, as a cursor that ends after them.
   Cursor part(size_t count, const char* what) {
     need(count, what);
     Cursor result = *this;
@@ -321,7 +321,7 @@ void check_division(const Cursor& cursor, uint32_t division) {
 
 Header read_header(Cursor& cursor) {
   if (cursor.text(4, "the mark MThd") != "MThd") {
-    cursor.fail_at(0, "no MThd, so this is no MIDI file");
+    cursor.fail_at(0, "no MThd, so this is not a MIDI file");
   }
   const uint32_t length = cursor.big_endian(4, "the header's length");
   if (length < 6) {

@@ -36,20 +36,20 @@ struct MidiPiece {
   int tracks = 0;
 };
 
-// A note lasts as long as its key is down; what the pedal does to it, apply_pedal() says. A note-on
+// A note lasts as long as its key is down; apply_pedal() adds the effect of the pedal. A note-on
 // of velocity 0 is a note-off. A note-on of a pitch that sounds in the same track and channel ends
 // the old note there and begins a new one; at the same moment the two are one note, as loud as the
-// louder. A note-off without a note is ignored; notes that never end do with their track. A note
+// louder. A note-off without a note is ignored; notes that never end stop with their track. A note
 // may have no length.
 // Events that make no notes (other controllers, text, system exclusive data) are checked and
-// skipped. Running status goes on behind them, which the standard forbids but some files do. Bytes
-// behind the last track are ignored.
+// skipped. Running status continues after them, which the standard forbids but some files do. Bytes
+// after the last track are ignored.
 // Throws Error on anything else that the standard does not allow, and on pieces longer than
-// kLongestPiece; it has `name` and the offset of the byte in it.
+// kLongestPiece; the Error has `name` and the offset of the byte.
 MidiPiece decode_midi(std::span<const std::byte> bytes, std::string_view name = "MIDI");
 MidiPiece read_midi(const std::filesystem::path& path);
 
-// Lets notes last that are released while the pedal of their channel is down: until it lifts, the
+// Prolongs notes that are released while the pedal of their channel is down: until it lifts, the
 // pitch is struck again in the channel, or the piece ends. Which track a pedal is in does not
 // matter. A pedal that goes down in the very moment of a release holds the note; one that lifts
 // then does not.

@@ -24,8 +24,8 @@ struct Image {
 std::string encode_png(const Image& image);
 
 // Palettes become colours, grey with opacity becomes RGBA, other depths become 8 bits. Throws Error
-// on bytes that are not one whole PNG, and on one whose pixels take more than `most_bytes`; `name`
-// says in it what was read.
+// on bytes that are not one whole PNG, and on one whose pixels take more than `most_bytes`;
+// the Error calls the file `name`.
 inline constexpr uint64_t kMostPngBytes = uint64_t{1} << 28;
 Image decode_png(std::span<const std::byte> bytes, std::string_view name = "PNG",
                  uint64_t most_bytes = kMostPngBytes);

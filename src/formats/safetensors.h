@@ -50,7 +50,7 @@ class SafetensorsFile {
 
   // F32, BF16, I32 and I8 as they are; F16 and F64 become f32, other integers and BOOL i32.
   Tensor load(const TensorEntry& entry) const;
-  // Values converted into a buffer of exactly their number. Floats take F32, F16, BF16 and F64,
+  // Values converted into a buffer of exactly as many elements. Floats take F32, F16, BF16 and F64,
   // rounded to the nearest; int32_t takes all integers and BOOL, and a value outside its range is
   // an Error.
   void copy(const TensorEntry& entry, std::span<float> to) const;

@@ -81,7 +81,8 @@ const Fluid& fluid() {
   return loaded;
 }
 
-// FluidSynth gives what is no soundfont to other libraries, which complain on standard error.
+// FluidSynth passes a file that is not a soundfont to other libraries, which complain on standard
+// error.
 bool is_soundfont(const std::filesystem::path& path) {
   constexpr size_t kTypeAt = 8;
   std::string head(kTypeAt + 4, '\0');
@@ -107,7 +108,7 @@ class Synthesizer {
   }
 
   void play(const NoteEvent& event) {
-    // A drum that was not begun cannot end, and says so: that is no fault.
+    // note_off() fails for a drum that is silent already, which does no harm.
     if (event.on) {
       fluid().note_on(synth_.get(), event.channel, event.pitch, event.velocity);
     } else {

@@ -1,7 +1,7 @@
 // Notes as sound; the only file pair that knows FluidSynth.
 //
 // The library is loaded when it is first used, since it brings dozens of others that the rest of
-// the program has no need of. Every function may be called from several threads.
+// the program does not need. Every function may be called from several threads.
 #pragma once
 
 #include <filesystem>

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr const char* kFile = "model.safetensors";
 constexpr const char* kIndex = "model.safetensors.index.json";
 
-// Some call their one file model.fp16.safetensors or otherwise.
+// Some folders call their only file model.fp16.safetensors or something else.
 std::optional<fs::path> only_file(const fs::path& folder) {
   std::optional<fs::path> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {

@@ -17,8 +17,8 @@ constexpr int64_t kBand = 32;  // rows that are done at once: their sums stay in
 constexpr int64_t kWidestPatch = 31;
 constexpr int64_t kWidestSearch = 101;
 
-// More noise needs larger patches to tell what is alike, and then a smaller share of it to be
-// forgiven; the steps are those of Buades, Coll and Morel, Image Processing On Line 1 (2011).
+// More noise needs larger patches to recognise what is alike, and then a smaller decay relative to
+// sigma; the steps are those of Buades, Coll and Morel, Image Processing On Line 1 (2011).
 int64_t default_patch(double sigma, int64_t colours) {
   if (colours == 1) {
     return sigma <= 15 ? 3 : sigma <= 30 ? 5 : sigma <= 45 ? 7 : sigma <= 75 ? 9 : 11;

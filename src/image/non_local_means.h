@@ -13,10 +13,10 @@
 namespace heed {
 
 struct NonLocalMeansOptions {
-  std::optional<double> sigma = {};   // of the noise; estimated from the image if not given
-  std::optional<int64_t> patch = {};  // width of the patches, odd; by sigma if not given
+  std::optional<double> sigma = {};   // of the noise; estimated from the image if unset
+  std::optional<int64_t> patch = {};  // width of the patches, odd; from sigma if unset
   int64_t search = 21;                // width of the window that is searched, odd
-  std::optional<double> decay = {};   // h: how fast weights fall with the distance; by sigma, too
+  std::optional<double> decay = {};   // h: how fast weights fall with distance; from sigma if unset
   std::function<void(double done)> progress = {};  // from 0 to 1, one call at a time
 };
 

@@ -16,7 +16,8 @@ double psnr(const Image& a, const Image& b) {
         "[psnr] {} x {} x {} against {} x {} x {}, expected the same", a.height, a.width,
         a.channels, b.height, b.width, b.channels);
   check(!a.pixels.empty() && a.pixels.size() == b.pixels.size(),
-        "[psnr] {} against {} bytes of pixels, expected as many", a.pixels.size(), b.pixels.size());
+        "[psnr] {} against {} bytes of pixels, expected the same number", a.pixels.size(),
+        b.pixels.size());
   uint64_t sum = 0;
   for (size_t i = 0; i < a.pixels.size(); ++i) {
     const int difference = a.pixels[i] - b.pixels[i];

@@ -1,4 +1,4 @@
-// How far images are from each other, and noise to take them apart with.
+// How far apart images are, and noise: adding and estimating it.
 // Every function may be called from several threads.
 #pragma once
 
@@ -12,12 +12,12 @@ namespace heed {
 // equal images. Sizes and channels must agree.
 double psnr(const Image& a, const Image& b);
 
-// Gaussian noise of standard deviation `sigma`, rounded and cut to 0 to 255; opacity keeps what it
-// is. The same seed, the same noise.
+// Gaussian noise of standard deviation `sigma`, rounded and clipped to 0 to 255; opacity is not
+// changed. The same seed gives the same noise.
 Image with_noise(const Image& image, double sigma, uint64_t seed);
 
 // The standard deviation of an image's noise: the median size of its finest diagonal details
-// (Donoho and Johnstone 1994), which hold little else in photographs.
+// (Donoho and Johnstone 1994), which are almost only noise in photographs.
 double estimated_sigma(const Image& image);
 
 }  // namespace heed

@@ -18,8 +18,8 @@ constexpr int64_t kSeedSide = 3;
 constexpr int64_t kNowhere = -1;
 constexpr int64_t kWidestWindow = 63;
 constexpr int64_t kMostPixels = int64_t{1} << 24;
-// Of the paper's own program: a pixel whose best place differs by more (of 1, black to white) waits
-// until it knows more of its surroundings; if nothing can be filled the bound gives way.
+// As in the authors' program: a pixel whose best match differs by more than this (1 is black to
+// white) waits until more of its surroundings are known; if nothing can be filled, the bound grows.
 constexpr float kFirstBound = 0.3F;
 constexpr float kBoundGrowth = 1.1F;
 
@@ -27,7 +27,7 @@ struct Candidate {
   int64_t y = 0;
   int64_t x = 0;
   int64_t known = 0;   // pixels of its window
-  uint32_t order = 0;  // among those that know as many
+  uint32_t order = 0;  // among those with as many known
 };
 
 class Texture {
@@ -84,7 +84,7 @@ class Texture {
     }
   }
 
-  // Of the pixel's own number: the same in whatever order pixels are filled.
+  // Depends on the pixel's own number, so that the order of filling does not matter.
   int64_t draw(uint64_t index, int64_t below) const {
     return static_cast<int64_t>(uint64_t{random_.bits(index)} * static_cast<uint64_t>(below) >> 32);
   }

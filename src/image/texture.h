@@ -14,7 +14,7 @@ struct TextureOptions {
   int64_t height = 0;  // of the result
   int64_t width = 0;
   int64_t window = 11;   // width of the surroundings that are compared, odd
-  double epsilon = 0.1;  // places up to this share worse than the best may be drawn
+  double epsilon = 0.1;  // matches up to this share worse than the best may be drawn
   bool extend = false;   // grow around the whole sample, not from 3 x 3 pixels of it
   uint64_t seed = 1;
   std::function<void(double done)> progress = {};  // from 0 to 1

@@ -12,13 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "base/ignore.h"
 #include "models/spec.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
 namespace heed {
-
-inline constexpr int32_t kIgnore = -100;  // a target that does not count
 
 // B pairs of sequences, padded to S and T.
 struct Batch {

@@ -39,7 +39,7 @@ inline constexpr int32_t kChoraleSilence = 128;
 inline constexpr int32_t kChoraleTokens = 129;
 
 std::vector<int32_t> encode_chorale(const Chorale& chorale);
-// Voices that are missing in the last step are silent. An id that is no token is an Error.
+// Voices that are missing in the last step are silent. An id that is not a token is an Error.
 Chorale decode_chorale(std::span<const int32_t> ids);
 
 // The grid does not tell a held note from a repeated one: equal pitches of a voice in consecutive

@@ -1,4 +1,4 @@
-// Which notes of a piece are its melody: the skyline, what is highest.
+// Which notes of a piece are its melody: the skyline, its highest notes.
 // Every function may be called from several threads.
 #pragma once
 
@@ -14,7 +14,7 @@ struct MelodySplit {
   std::vector<Note> accompaniment;
 };
 
-// A note belongs to the melody unless a higher one sounds with it. That is looked at 50 ms after it
+// A note belongs to the melody unless a higher one sounds with it. This is decided 50 ms after it
 // begins, or in its middle if that is sooner: players do not strike chords at once, and bind notes
 // by letting them overlap. Percussion is left out; both parts are sorted by start, then pitch.
 MelodySplit split_melody(std::span<const Note> notes);

@@ -1,4 +1,4 @@
-// Notes, what every kind of music here comes down to: of recordings, scores and MIDI files.
+// Notes: what recordings, scores and MIDI files all come down to.
 #pragma once
 
 namespace heed {

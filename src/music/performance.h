@@ -34,8 +34,8 @@ std::vector<int32_t> encode_performance(std::span<const Note> notes);
 
 // Any sequence of symbols is a piece: a key that goes up without being down is ignored, one that
 // goes down twice ends its first note, notes still down end with the piece, and notes of no length
-// vanish. Before the first velocity stands 64. Notes are sorted by start, then pitch, and all in
-// channel 0. An id that is no symbol is an Error.
+// vanish. The velocity is 64 until one is set. Notes are sorted by start, then pitch, and all in
+// channel 0. An id that is not a symbol is an Error.
 std::vector<Note> decode_performance(std::span<const int32_t> ids);
 
 // As the paper writes them: "NOTE_ON<60>", "NOTE_OFF<60>", "TIME_SHIFT<500>" (in ms),

@@ -42,6 +42,22 @@ std::vector<PairFiles> pair_files(const PairDataConfig& data) {
   return files;
 }
 
+// The code that is given, or the extension of the first file: de for train.de.gz.
+std::string language_of(const std::string& given, const std::vector<std::string>& files) {
+  if (!given.empty() || files.empty()) {
+    return given;
+  }
+  std::filesystem::path file(files.front());
+  if (file.extension() == ".gz") {
+    file.replace_extension();
+  }
+  const std::string code = file.extension().string();
+  const bool plausible =
+      (code.size() == 3 || code.size() == 4) &&
+      std::all_of(code.begin() + 1, code.end(), [](char c) { return 'a' <= c && c <= 'z'; });
+  return plausible && code != ".txt" ? code.substr(1) : "";
+}
+
 }  // namespace
 
 void TranslateTask::check_recipe(const Recipe& /*recipe*/, const Config& own,
@@ -65,6 +81,9 @@ TranslateTask::TranslateTask(const Recipe& recipe, const TaskSetup& setup) : Tas
   tokenizers_ =
       prepare_pair_tokenizers({recipe, own_.text, setup}, own_.text.joint, pair_files(own_.data));
   config_.model = model_to_train(recipe_, tokenizers_);
+  config_.content = Content::text;
+  config_.source_language = language_of(own_.data.source_language, own_.data.source);
+  config_.target_language = language_of(own_.data.target_language, own_.data.target);
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<Seq2SeqModel>(*any_, config_.model);
 }

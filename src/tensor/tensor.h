@@ -2,7 +2,7 @@
 //
 // Copying a handle shares the elements; the last handle gives them back. Views exist only as a
 // reshape and as a slice of leading rows, so a kernel never sees a stride it did not ask for.
-// Handles may be copied from any thread; the elements are guarded by nobody.
+// Handles may be copied from any thread; access to the elements is not synchronised.
 #pragma once
 
 #include <algorithm>

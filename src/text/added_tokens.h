@@ -23,12 +23,13 @@ struct AddedToken {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  // Throws an Error that begins with [where] if a text is empty, not UTF-8 or there twice, or if
-  // an id is there twice.
+  // Throws an Error that begins with [where] if a text is empty, not UTF-8 or a duplicate, or if
+  // an id is a duplicate.
   AddedTokens(std::vector<AddedToken> tokens, std::string_view where);
 
-  // Cuts a text at its tokens, the leftmost first and of those the longest: calls
-  // on_text(std::string_view) for what is none, never with an empty text, and on_token(int32_t).
+  // Cuts a text at the added tokens in it; of several matches the leftmost counts, then the
+  // longest. Calls on_text(std::string_view) for the text between them, never with an empty one,
+  // and on_token(int32_t id, std::string_view) for each token. Both get views of the text.
   template <typename OnText, typename OnToken>
   void for_each_part(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
     while (!text.empty()) {
@@ -37,8 +38,9 @@ class AddedTokens {
         on_text(text.substr(0, match.at));
       }
       if (match.token != nullptr) {
-        on_token(match.token->id);
-        text.remove_prefix(match.token->text.size());
+        const size_t length = match.token->text.size();
+        on_token(match.token->id, text.substr(match.at, length));
+        text.remove_prefix(length);
       }
       text.remove_prefix(match.at);
     }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "text/unicode.h"
 #include "text/unicode_class.h"
@@ -54,9 +55,11 @@ bool is_mark(char32_t c) {
   return c < 0x80 ? class_of_byte(c) == ByteClass::kMark : class_of(c) == CharClass::kPunctuation;
 }
 
+// Calls on_word(word, sources); sources are empty unless kAligned.
+template <bool kAligned, typename OnWord>
 class Splitter {
  public:
-  Splitter(const BasicSplitOptions& options, const std::function<void(std::string_view)>& on_word)
+  Splitter(const BasicSplitOptions& options, const OnWord& on_word)
       : options_(options),
         strip_accents_(options.strip_accents.value_or(options.lower_case)),
         on_word_(on_word) {}
@@ -73,7 +76,8 @@ class Splitter {
           break;
         case ByteClass::kMark:
           end_word();
-          on_word_(text.substr(at, 1));
+          append_byte(text[at], at);
+          end_word();
           ++at;
           break;
         case ByteClass::kDropped:
@@ -86,7 +90,7 @@ class Splitter {
   }
 
  private:
-  // Most words are ASCII letters and nothing else; they are copied only to make capitals small.
+  // Most words are ASCII letters and nothing else; they are copied only to lower-case capitals.
   size_t letters(std::string_view text, size_t begin) {
     size_t end = begin;
     bool capitals = false;
@@ -96,17 +100,25 @@ class Splitter {
     }
     const std::string_view run = text.substr(begin, end - begin);
     const bool lower = capitals && options_.lower_case;
-    if (word_.empty() && !lower && (end == text.size() || !is_rare(text, end))) {
-      on_word_(run);
+    if (!kAligned && word_.empty() && !lower && (end == text.size() || !is_rare(text, end))) {
+      on_word_(run, sources_);
       return end;
     }
-    for (const char c : run) {
-      word_ += lower && c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+    for (size_t at = begin; at < end; ++at) {
+      const char c = text[at];
+      append_byte(lower && c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c, at);
     }
     return end;
   }
 
-  // Whether the word may go on behind what others() makes of this byte.
+  void append_byte(char c, size_t at) {
+    word_ += c;
+    if constexpr (kAligned) {
+      sources_.push_back({at, at + 1});
+    }
+  }
+
+  // Whether others() handles this byte; the word may continue after it.
   static bool is_rare(std::string_view text, size_t at) {
     return class_at(text, at) >= ByteClass::kDropped;
   }
@@ -117,7 +129,10 @@ class Splitter {
     while (end < text.size() && is_rare(text, end)) {
       ++end;
     }
+    size_t next = at;
     for (const CodePoint& c : CodePoints(text.substr(at, end - at))) {
+      const TextRange source{next, next + c.bytes.size()};
+      next = source.end;
       if (c.value == kReplacementCharacter || is_other(c.value)) {
         continue;
       }
@@ -127,65 +142,134 @@ class Splitter {
       } else if (options_.chinese_characters && is_chinese(c.value)) {
         settle();
         end_word();
-        cleaned_ += c.value;
+        clean(c.value, source);
         settle();
         end_word();
       } else {
-        cleaned_ += c.value;
+        clean(c.value, source);
       }
     }
     settle();
     return end;
   }
 
-  // What is cleaned goes into the word. Only now marks are looked for: some characters become one.
+  void clean(char32_t c, TextRange source) {
+    cleaned_ += c;
+    if constexpr (kAligned) {
+      cleaned_sources_.push_back(source);
+    }
+  }
+
+  // Moves the cleaned characters into the word. Marks are looked for only now, since some
+  // characters become one.
   void settle() {
     if (strip_accents_) {
-      decomposed_.clear();
-      append_decomposed(cleaned_, decomposed_);
-      cleaned_.swap(decomposed_);
-      std::erase_if(cleaned_, is_nonspacing_mark);
+      strip_accents();
     }
     if (options_.lower_case) {
-      decomposed_.clear();
-      for (const char32_t c : cleaned_) {
-        append_lower_case(c, decomposed_);
-      }
-      cleaned_.swap(decomposed_);
+      lower_case();
     }
-    for (const char32_t c : cleaned_) {
-      const bool mark = is_mark(c);
+    for (size_t i = 0; i < cleaned_.size(); ++i) {
+      const bool mark = is_mark(cleaned_[i]);
       if (mark) {
         end_word();
       }
-      word_ += to_utf8(c);
+      word_ += to_utf8(cleaned_[i]);
+      if constexpr (kAligned) {
+        sources_.resize(word_.size(), cleaned_sources_[i]);
+      }
       if (mark) {
         end_word();
       }
     }
     cleaned_.clear();
+    cleaned_sources_.clear();
+  }
+
+  void strip_accents() {
+    changed_.clear();
+    append_decomposed(cleaned_, changed_);
+    if constexpr (kAligned) {
+      align_decomposed();
+      size_t kept = 0;
+      for (size_t i = 0; i < changed_.size(); ++i) {
+        if (!is_nonspacing_mark(changed_[i])) {
+          cleaned_sources_[kept++] = cleaned_sources_[i];
+        }
+      }
+      cleaned_sources_.resize(kept);
+    }
+    cleaned_.swap(changed_);
+    std::erase_if(cleaned_, is_nonspacing_mark);
+  }
+
+  // From sources of cleaned_ to those of changed_. Marks may have changed places, so a letter and
+  // the marks after it share theirs.
+  void align_decomposed() {
+    std::vector<TextRange> sources;
+    std::u32string parts;
+    for (size_t i = 0; i < cleaned_.size(); ++i) {
+      parts.clear();
+      append_decomposed({&cleaned_[i], 1}, parts);
+      sources.resize(sources.size() + parts.size(), cleaned_sources_[i]);
+    }
+    for (size_t at = 0; at < sources.size();) {
+      size_t end = at + 1;
+      while (end < sources.size() && is_combining(changed_[end])) {
+        ++end;
+      }
+      const TextRange both{sources[at].begin, sources[end - 1].end};
+      std::fill(&sources[at], &sources[0] + end, both);
+      if (at == 0 && is_combining(changed_[0]) && !sources_.empty()) {
+        sources_.back().end = both.end;  // the letter before them is in the word already
+      }
+      at = end;
+    }
+    cleaned_sources_.swap(sources);
+  }
+
+  void lower_case() {
+    changed_.clear();
+    std::vector<TextRange> sources;
+    for (size_t i = 0; i < cleaned_.size(); ++i) {
+      append_lower_case(cleaned_[i], changed_);
+      if constexpr (kAligned) {
+        sources.resize(changed_.size(), cleaned_sources_[i]);
+      }
+    }
+    cleaned_.swap(changed_);
+    cleaned_sources_.swap(sources);
   }
 
   void end_word() {
     if (!word_.empty()) {
-      on_word_(word_);
+      on_word_(word_, sources_);
       word_.clear();
+      sources_.clear();
     }
   }
 
   const BasicSplitOptions& options_;
   bool strip_accents_;
-  const std::function<void(std::string_view)>& on_word_;
-  std::string word_;  // what is known of the current word
+  const OnWord& on_word_;
+  std::string word_;                // what is known of the current word
+  std::vector<TextRange> sources_;  // of its bytes
   std::u32string cleaned_;
-  std::u32string decomposed_;
+  std::vector<TextRange> cleaned_sources_;
+  std::u32string changed_;
 };
 
 }  // namespace
 
 void basic_split(std::string_view text, const BasicSplitOptions& options,
                  const std::function<void(std::string_view)>& on_word) {
-  Splitter(options, on_word).split(text);
+  const auto forward = [&](std::string_view word, const auto& /*sources*/) { on_word(word); };
+  Splitter<false, decltype(forward)>(options, forward).split(text);
+}
+
+void basic_split_aligned(std::string_view text, const BasicSplitOptions& options,
+                         const OnAlignedWord& on_word) {
+  Splitter<true, OnAlignedWord>(options, on_word).split(text);
 }
 
 }  // namespace heed

@@ -49,8 +49,8 @@ class Fields {
         field.bytes = take(4);
         break;
       default:
-        fail("[{}] this is no SentencePiece model: field {} has wire type {}", where_, field.number,
-             tag & 7U);
+        fail("[{}] this is not a SentencePiece model: field {} has wire type {}", where_,
+             field.number, tag & 7U);
     }
     return field;
   }
@@ -58,7 +58,7 @@ class Fields {
  private:
   std::string_view take(uint64_t size) {
     check(size <= rest_.size(),
-          "[{}] the model is cut off or is no SentencePiece model: {} bytes expected, {} left",
+          "[{}] the model is cut off or is not a SentencePiece model: {} bytes expected, {} left",
           where_, size, rest_.size());
     const std::string_view taken = rest_.substr(0, static_cast<size_t>(size));
     rest_.remove_prefix(taken.size());
@@ -74,7 +74,7 @@ class Fields {
         return value;
       }
     }
-    fail("[{}] this is no SentencePiece model: a number takes more than 10 bytes", where_);
+    fail("[{}] this is not a SentencePiece model: a number takes more than 10 bytes", where_);
   }
 
   std::string_view rest_;
@@ -151,7 +151,7 @@ std::string inspect_sentencepiece(std::string_view bytes, std::string_view where
       check_normalizer(field->bytes, where);
     }
   }
-  check(has_pieces, "[{}] this is no SentencePiece model: it holds no pieces", where);
+  check(has_pieces, "[{}] this is not a SentencePiece model: it holds no pieces", where);
   return kind;
 }
 

@@ -1,5 +1,5 @@
-// The pieces of a vocabulary as a tree of bytes, which finds the longest that a text begins with in
-// one pass. Immutable once made; may be used from any thread.
+// The pieces of a vocabulary as a tree of bytes, which finds the longest piece that a text begins
+// with in one pass. Immutable once made; may be used from any thread.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,8 @@
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <exception>
 #include <unordered_map>
 #include <utility>
@@ -11,11 +13,38 @@
 #include "base/error.h"
 #include "text/model_proto.h"
 #include "text/unicode.h"
+#include "text/unicode_class.h"
 
 namespace heed {
 namespace {
 
+using sentencepiece::ImmutableSentencePieceText;
 using sentencepiece::util::Status;
+using Piece = sentencepiece::ImmutableSentencePieceText_ImmutableSentencePiece;
+
+constexpr std::string_view kSpaceMark = "▁";
+
+// Whether a part of a text is already what the library makes of it.
+bool is_normal(std::string_view part, std::string_view normal) {
+  if (part.starts_with(' ') && normal.starts_with(kSpaceMark)) {
+    part.remove_prefix(1);
+    normal.remove_prefix(kSpaceMark.size());
+  }
+  return part == normal;
+}
+
+// Where the character at a place ends, including the accents after it.
+size_t end_of_character(std::string_view text, size_t at) {
+  bool first = true;
+  for (const CodePoint& c : CodePoints(text.substr(at))) {
+    if (!first && !is_combining(c.value)) {
+      break;
+    }
+    at += c.bytes.size();
+    first = false;
+  }
+  return at;
+}
 
 class SentencePiece final : public Tokenizer {
  public:
@@ -40,6 +69,17 @@ class SentencePiece final : public Tokenizer {
     const Status status = processor_.Encode(text, &ids);
     check(status.ok(), "[tokenizer] SentencePiece cannot encode: {}", status.ToString());
     return ids;
+  }
+
+  Encoding encode_with_offsets(std::string_view text) const override {
+    const ImmutableSentencePieceText pieces = encode_pieces(text);
+    Encoding result;
+    for (const Piece& piece : pieces.pieces()) {
+      result.ids.push_back(static_cast<int32_t>(piece.id()));
+      result.ranges.push_back({piece.begin(), piece.end()});
+    }
+    widen(text, pieces.pieces(), result.ranges);
+    return result;
   }
 
   std::string decode(std::span<const int32_t> ids) const override {
@@ -72,6 +112,66 @@ class SentencePiece final : public Tokenizer {
  private:
   int32_t special_id(int id) const { return id >= 0 && id < size() ? id : -1; }
 
+  ImmutableSentencePieceText encode_pieces(std::string_view text) const {
+    ImmutableSentencePieceText pieces;
+    const Status status = processor_.Encode(text, pieces.mutable_proto());
+    check(status.ok(), "[tokenizer] SentencePiece cannot encode: {}", status.ToString());
+    return pieces;
+  }
+
+  // How many bytes of normalised text a piece is.
+  size_t length_of(const Piece& piece) const {
+    return processor_.IsByte(static_cast<int>(piece.id())) ? 1 : piece.piece().size();
+  }
+
+  size_t normalised_length(const std::string& text) const {
+    size_t length = 0;
+    const ImmutableSentencePieceText pieces = encode_pieces(text);
+    for (const Piece& piece : pieces.pieces()) {
+      length += length_of(piece);
+    }
+    return length;
+  }
+
+  // Bytes of the space that the library puts in front of a text, in normal form.
+  size_t dummy_prefix() const {
+    const ImmutableSentencePieceText digit = encode_pieces("0");
+    const bool none = digit.pieces_size() == 0 || digit.pieces(0).piece().starts_with('0');
+    return none ? 0 : normalised_length("0") - 1;
+  }
+
+  // If one character becomes several and a piece ends among them, the library ends the piece's
+  // range before the character: "…" as "." and ".." gives an empty range and then the whole. Here
+  // the first piece gets the whole character, too. A piece that is longer than the normal form of
+  // its range has borrowed the rest from the next character.
+  void widen(std::string_view text, const std::vector<Piece>& pieces,
+             std::vector<TextRange>& ranges) const {
+    // A "0" on both sides keeps a part from what the library does to the ends of texts.
+    const size_t frame = normalised_length("00");
+    size_t prefix = dummy_prefix();  // is in no range
+    size_t borrowed = 0;
+    for (size_t i = 0; i + 1 < pieces.size(); ++i) {
+      const std::string_view part = text.substr(ranges[i].begin, ranges[i].end - ranges[i].begin);
+      size_t length = length_of(pieces[i]);
+      const size_t skipped = std::min(prefix, length);
+      prefix -= skipped;
+      length += borrowed - skipped;
+      const bool normal =
+          borrowed == 0 && is_normal(part, std::string_view(pieces[i].piece()).substr(skipped));
+      const size_t made =
+          normal ? length
+                 : std::max(normalised_length("0" + std::string(part) + "0"), frame) - frame;
+      borrowed = length > made ? length - made : 0;
+      if (borrowed > 0) {
+        const auto later =
+            std::find_if(ranges.begin() + static_cast<std::ptrdiff_t>(i) + 1, ranges.end(),
+                         [&](const TextRange& range) { return range.end > ranges[i].end; });
+        const size_t most = later == ranges.end() ? ranges[i].end : later->end;
+        ranges[i].end = std::min(end_of_character(text, ranges[i].end), most);
+      }
+    }
+  }
+
   void check_id(int32_t id) const {
     check(id >= 0 && id < size(), "[tokenizer] id {} is out of range, expected 0 to {}", id,
           size() - 1);
@@ -94,8 +194,7 @@ bool has_content(std::string_view line) {
   return false;
 }
 
-// The lines that hold anything: if all that it is given turns out to be empty, the library ends
-// the process.
+// Skips lines without content: the library ends the process if all lines turn out to be empty.
 class LineIterator final : public sentencepiece::SentenceIterator {
  public:
   explicit LineIterator(const std::vector<std::string>& lines) : lines_(lines) { skip_empty(); }
@@ -118,8 +217,8 @@ class LineIterator final : public sentencepiece::SentenceIterator {
   size_t next_ = 0;
 };
 
-// Threads share the lines by count and add up in order: the result depends on their number, never
-// on their speed, so the number is fixed.
+// Threads divide the lines by count and add up in order: the result depends on the number of
+// threads but not on their speed, so the number is fixed.
 constexpr int kThreads = 4;
 
 std::unordered_map<std::string, std::string> arguments(const TokenizerTraining& options) {
@@ -135,13 +234,13 @@ std::unordered_map<std::string, std::string> arguments(const TokenizerTraining& 
           {"bos_id", std::to_string(ids.start)},
           {"eos_id", std::to_string(ids.end)},
           {"unk_id", std::to_string(ids.unk)},
-          // Longer lines, by default those over 4,192 bytes, are left out without a word.
+          // Longer lines, by default those over 4,192 bytes, are silently left out.
           {"max_sentence_length", std::to_string(1 << 20)},
           {"num_threads", std::to_string(kThreads)},
           {"minloglevel", "4"}};
 }
 
-// What the library says, "Internal: file(line) [condition] reason", in words that help.
+// The library's "Internal: file(line) [condition] reason", with advice for the likely ones.
 std::string reason(const std::string& message) {
   if (message.find("sentences_.empty()") != std::string::npos) {
     return "all lines are empty";

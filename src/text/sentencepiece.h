@@ -14,7 +14,7 @@
 
 namespace heed {
 
-// From the bytes of a model file; `where` stands in errors.
+// From the bytes of a model file; errors begin with [where].
 std::shared_ptr<const Tokenizer> load_sentencepiece(std::string bytes, std::string_view where);
 
 std::shared_ptr<const Tokenizer> train_sentencepiece(const std::vector<std::string>& lines,

@@ -51,8 +51,8 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-// How BERT's text is cleaned, from the tokenizer_config.json beside its vocabulary. What it does
-// not say is as the first BERT had it.
+// How BERT's text is cleaned, from the tokenizer_config.json beside its vocabulary. What it
+// leaves out is as in the original BERT.
 WordPieceOptions read_wordpiece_options(const fs::path& file) {
   WordPieceOptions options;
   if (!fs::exists(file)) {
@@ -64,7 +64,7 @@ WordPieceOptions read_wordpiece_options(const fs::path& file) {
     return true;
   };
   const Json json = Json::parse(read_content(file), shallow, false);
-  check(json.is_object(), "[{}] this is no JSON object", file.string());
+  check(json.is_object(), "[{}] this is not a JSON object", file.string());
   const auto flag = [&](const char* name) -> std::optional<bool> {
     const auto found = json.find(name);
     if (found == json.end() || found->is_null()) {
@@ -80,12 +80,12 @@ WordPieceOptions read_wordpiece_options(const fs::path& file) {
   return options;
 }
 
-// Files that load_tokenizer() knows by their names. A model of SentencePiece goes before a
-// tokenizer.json, which then says the same in another way.
+// Files that load_tokenizer() knows by their names. A SentencePiece model takes
+// precedence over a tokenizer.json, which then describes the same vocabulary.
 constexpr std::array<const char*, 3> kWholeFiles = {"tokenizer.model", "vocabulary.json",
                                                     "tokenizer.json"};
 
-// The file that stands for the folder's tokenizer.
+// The file that a folder's tokenizer is loaded from.
 std::optional<fs::path> tokenizer_file(const fs::path& folder) {
   for (const char* name : kWholeFiles) {
     if (fs::exists(folder / name)) {
@@ -115,8 +115,8 @@ std::shared_ptr<const Tokenizer> load_bert(const fs::path& file, std::string_vie
                                file.string());
 }
 
-// No word reaches over the end of a text. So lines that keep their line ends make one text, and
-// others one each.
+// No word crosses the end of a text, so lines that keep their line ends are joined into one text,
+// and each other line is a text of its own.
 std::vector<std::string> join_lines(const std::vector<std::string>& lines) {
   std::vector<std::string> texts;
   bool goes_on = false;

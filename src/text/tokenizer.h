@@ -1,4 +1,4 @@
-// Text to numbers and back: what every vocabulary can do.
+// Text to ids and back: the interface of all tokenizers.
 //
 // encode() never adds START or END; whoever builds a batch does. Every text has ids (at worst
 // UNK), and every sequence of ids has a text: special ids vanish in decode(), except UNK. An id
@@ -14,6 +14,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "text/alignment.h"
 
 namespace heed {
 
@@ -34,10 +36,12 @@ class Tokenizer {
   Tokenizer& operator=(const Tokenizer&) = delete;
 
   virtual std::vector<int32_t> encode(std::string_view text) const = 0;
+  // The ids of encode(), and for each of them the bytes of the text that it stands for.
+  virtual Encoding encode_with_offsets(std::string_view text) const = 0;
   virtual std::string decode(std::span<const int32_t> ids) const = 0;
 
   virtual int32_t size() const = 0;
-  // What stands for an id, for pictures and n-best lists: "▁the", "<unk>". Throws if out of range.
+  // How an id is written in pictures and n-best lists: "▁the", "<unk>". Throws if out of range.
   virtual std::string piece(int32_t id) const = 0;
   virtual std::optional<int32_t> find(std::string_view piece) const = 0;
   virtual const SpecialIds& special() const = 0;
@@ -62,7 +66,7 @@ std::shared_ptr<const Tokenizer> load_tokenizer_folder(const std::filesystem::pa
 bool has_tokenizer(const std::filesystem::path& folder);
 
 // What train_tokenizer() makes: unigram and bpe (SentencePiece); byte_bpe (GPT-2's); wordpiece
-// (BERT's); word and char; token, words of text that has a space between all its tokens.
+// (BERT's); word and char; token, for text that already has a space between all tokens.
 const std::vector<std::string>& tokenizer_kinds();
 
 struct TokenizerTraining {
@@ -71,11 +75,11 @@ struct TokenizerTraining {
   float character_coverage = 1.0F;  // unigram and bpe: share of the characters that get a piece
   int32_t least_count = 1;          // word, char and token: rarer ones become UNK
   bool byte_fallback = false;       // unigram and bpe: unknown characters as bytes, never UNK
-  // Text is lower-cased before it is looked at; unigram and bpe fold it, so "ß" becomes "ss", and
+  // Text is lower-cased first; unigram and bpe fold it, so "ß" becomes "ss", and
   // wordpiece also strips accents. Not for byte_bpe and token, which take text as it is.
   bool lower_case = false;
 };
-// The same lines give the same tokenizer. Of a corpus too large for memory a sample is enough.
+// The same lines give the same tokenizer. For a corpus too large for memory a sample is enough.
 // Lines may keep their line ends: byte_bpe learns from these too, and char has a token for them.
 std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>& lines,
                                                  const TokenizerTraining& options);

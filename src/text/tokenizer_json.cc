@@ -52,7 +52,7 @@ class Field {
   Field at(size_t index) const {
     return {value_.at(index), fmt::format("{}[{}]", path_, index), where_};
   }
-  // One of many, which are not looked up by their keys.
+  // An entry of a large object, which is not looked up by its key.
   Field entry(const std::string& key, const SortedJson& value) const {
     return {value, fmt::format("{}[\"{}\"]", path_, key), where_};
   }
@@ -91,7 +91,7 @@ class Field {
     const bool nothing = is_null() || (value_.is_string() && text().empty());
     expect(nothing, "null");
   }
-  // Of a part that says what it is; null is none.
+  // For a part that names its type; null means that there is none.
   void expect_type(const std::vector<std::string>& supported) const {
     if (!is_null()) {
       const Field type = (*this)["type"];
@@ -220,18 +220,18 @@ std::shared_ptr<const Tokenizer> read_wordpiece(const Field& root, std::string_v
 
 SortedJson parse(std::string_view json, std::string_view where) {
   const auto shallow = [&](int depth, SortedJson::parse_event_t /*event*/, SortedJson& /*value*/) {
-    check(depth <= kDepth, "[{}] this is no tokenizer.json: it is nested more than {} deep", where,
-          kDepth);
+    check(depth <= kDepth, "[{}] this is not a tokenizer.json: it is nested more than {} deep",
+          where, kDepth);
     return true;
   };
   try {
     return SortedJson::parse(json, shallow);
   } catch (const SortedJson::exception& error) {
-    fail("[{}] this is no JSON: {}", where, error.what());
+    fail("[{}] this is not JSON: {}", where, error.what());
   }
 }
 
-// Files from before the models named their types are still the ones that GPT-2 and BERT have.
+// Older files, GPT-2's and BERT's among them, do not name the model's type.
 std::string model_type(const Field& model) {
   const Field type = model["type"];
   if (type.is_null() && !model["merges"].is_null()) {
@@ -243,7 +243,7 @@ std::string model_type(const Field& model) {
   return type.text();
 }
 
-// The object of all of the parts but the model's, with their own order.
+// All parts up to the model, in the order of the format.
 Json frame(Json added, Json normalizer) {
   Json json = Json::object();
   json["version"] = "1.0";
@@ -273,7 +273,7 @@ Json vocabulary_json(const std::vector<std::string>& pieces) {
   auto& entries = json.get_ref<Json::object_t&>();
   entries.reserve(pieces.size());
   for (size_t id = 0; id < pieces.size(); ++id) {
-    // As the vector that it is: no piece is there twice, so none need be searched for.
+    // Straight into the underlying vector: no piece occurs twice, so no search is needed.
     entries.Json::object_t::Container::emplace_back(pieces[id], id);
   }
   return json;

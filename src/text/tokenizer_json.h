@@ -3,7 +3,7 @@
 //
 // A file that asks for anything else, be it another normalizer or a token that swallows spaces, is
 // refused by an Error that names the field: other ids than Hugging Face's would be worse than none.
-// What only frames, cuts or pads sequences is not looked at, since whoever builds a batch does
+// Parts that only frame, truncate or pad sequences are ignored, since whoever builds a batch does
 // that.
 #pragma once
 

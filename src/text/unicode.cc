@@ -1,4 +1,4 @@
-// With unicode_class.cc the only file that knows utf8proc.
+// Only this file and unicode_class.cc know utf8proc.
 #include "text/unicode.h"
 
 #include <utf8proc.h>
@@ -72,13 +72,8 @@ bool is_punctuation(char32_t character) {
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_SO;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (const CodePoint& c : CodePoints(text)) {
-    result += to_utf8(static_cast<char32_t>(utf8proc_tolower(as_utf8proc(c.value))));
-  }
-  return result;
+char32_t lower_case(char32_t character) {
+  return static_cast<char32_t>(utf8proc_tolower(as_utf8proc(character)));
 }
 
 }  // namespace heed

@@ -60,7 +60,6 @@ bool is_letter(char32_t character);       // of any script; also digits and comb
 bool is_alphabetic(char32_t character);   // of any script; no digits, no marks: Unicode's L
 bool is_punctuation(char32_t character);  // punctuation and symbols, emoji among them
 
-// One character for one, so "ß" stays. Bytes that are not UTF-8 become U+FFFD.
-std::string lower_case(std::string_view text);
+char32_t lower_case(char32_t character);  // one character for one, so "ß" stays
 
 }  // namespace heed

@@ -28,7 +28,7 @@ bool is_cased(char32_t c) {
   return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LT;
 }
 
-// Marks, format characters and what stands inside words, such as apostrophes.
+// Marks, format characters and characters inside words, such as apostrophes.
 bool is_case_ignorable(char32_t c) {
   switch (category(c)) {
     case UTF8PROC_CATEGORY_MN:
@@ -91,6 +91,8 @@ bool is_other(char32_t c) {
 }
 
 bool is_nonspacing_mark(char32_t c) { return category(c) == UTF8PROC_CATEGORY_MN; }
+
+bool is_combining(char32_t c) { return is_nonspacing_mark(c) || combining_class(c) != 0; }
 
 void append_decomposed(std::u32string_view text, std::u32string& result) {
   const size_t begin = result.size();

@@ -21,12 +21,13 @@ CharClass class_of(char32_t c);
 
 bool is_other(char32_t c);            // controls, formatting, private use, not assigned
 bool is_nonspacing_mark(char32_t c);  // accents that stand over or under a letter
+bool is_combining(char32_t c);        // those, and other marks that NFD puts in order
 
-// Appends the canonical decomposition (NFD) of the text: accents behind their letters, in order.
+// Appends the canonical decomposition (NFD) of the text: accents after their letters, in order.
 void append_decomposed(std::u32string_view text, std::u32string& result);
-// Appends a character's lower case, of dotted I two code points; never the final sigma.
+// Appends a character's lower case: two code points for dotted I, and never the final sigma.
 void append_lower_case(char32_t c, std::u32string& result);
-// Full lower-casing: also of dotted I (two code points) and of sigma at a word's end.
+// Full lower-casing, including dotted I (two code points) and sigma at the end of a word.
 std::u32string full_lower_case(std::u32string_view text);
 
 }  // namespace heed

@@ -16,64 +16,81 @@ constexpr char32_t kJoinerCharacter = U'￭';
 constexpr std::string_view kJoinerStandIn = "■";
 constexpr std::string_view kSpaceMark = "▁";
 
-std::vector<std::string> split_characters(std::string_view text) {
-  std::vector<std::string> tokens;
+// A token and the bytes of the text that it was read from.
+struct Cut {
+  std::string token;
+  TextRange range;
+};
+
+// Calls use(character, range) for every character of a text, in lower case if asked.
+template <typename Use>
+void for_each_character(std::string_view text, bool lower, const Use& use) {
+  size_t at = 0;
   for (const CodePoint& c : CodePoints(text)) {
-    tokens.push_back(c.value == U' ' ? std::string(kSpaceMark) : to_utf8(c.value));
+    const TextRange range{at, at + c.bytes.size()};
+    use(lower ? lower_case(c.value) : c.value, range);
+    at = range.end;
   }
+}
+
+std::vector<Cut> split_characters(std::string_view text, bool lower) {
+  std::vector<Cut> tokens;
+  for_each_character(text, lower, [&](char32_t c, TextRange range) {
+    tokens.push_back({c == U' ' ? std::string(kSpaceMark) : to_utf8(c), range});
+  });
   return tokens;
 }
 
 // A joiner stands on the mark, never on the word, so that a word has one token wherever it stands.
-std::vector<std::string> split_words(std::string_view text) {
+std::vector<Cut> split_words(std::string_view text, bool lower) {
   enum class Before { space, word, mark };
-  std::vector<std::string> tokens;
+  std::vector<Cut> tokens;
   Before before = Before::space;
-  for (const CodePoint& c : CodePoints(text)) {
-    if (is_space(c.value)) {
+  for_each_character(text, lower, [&](char32_t c, TextRange range) {
+    if (is_space(c)) {
       before = Before::space;
-      continue;
+      return;
     }
-    const std::string character =
-        c.value == kJoinerCharacter ? std::string(kJoinerStandIn) : to_utf8(c.value);
-    if (is_punctuation(c.value)) {
-      tokens.push_back(before == Before::space ? character : std::string(kJoiner) + character);
+    const std::string character = c == kJoinerCharacter ? std::string(kJoinerStandIn) : to_utf8(c);
+    if (is_punctuation(c)) {
+      tokens.push_back(
+          {before == Before::space ? character : std::string(kJoiner) + character, range});
       before = Before::mark;
-      continue;
+      return;
     }
     if (before == Before::mark) {
-      tokens.back() += kJoiner;
+      tokens.back().token += kJoiner;
     }
     if (before == Before::word) {
-      tokens.back() += character;
+      tokens.back().token += character;
+      tokens.back().range.end = range.end;
     } else {
-      tokens.push_back(character);
+      tokens.push_back({character, range});
     }
     before = Before::word;
-  }
+  });
   return tokens;
 }
 
 // Also at line ends, since a text may have more than one line.
-std::vector<std::string> split_at_spaces(std::string_view text) {
-  std::vector<std::string> tokens;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find_first_of(" \n"), text.size());
-    if (end > 0) {
-      tokens.emplace_back(text.substr(0, end));
+std::vector<Cut> split_at_spaces(std::string_view text) {
+  std::vector<Cut> tokens;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \n", begin), text.size());
+    if (end > begin) {
+      tokens.push_back({std::string(text.substr(begin, end - begin)), {begin, end}});
     }
-    text.remove_prefix(std::min(end + 1, text.size()));
+    begin = end + 1;
   }
   return tokens;
 }
 
-std::vector<std::string> split(std::string_view text, const Vocabulary::Content& how) {
+std::vector<Cut> split(std::string_view text, const Vocabulary::Content& how) {
   if (how.pre_tokenized) {
     return split_at_spaces(text);
   }
-  const std::string lower = how.lower_case ? lower_case(text) : std::string();
-  const std::string_view seen = how.lower_case ? std::string_view(lower) : text;
-  return how.kind == VocabularyKind::character ? split_characters(seen) : split_words(seen);
+  return how.kind == VocabularyKind::character ? split_characters(text, how.lower_case)
+                                               : split_words(text, how.lower_case);
 }
 
 const char* name_of(VocabularyKind kind) { return kind == VocabularyKind::word ? "word" : "char"; }
@@ -105,7 +122,7 @@ void check_special(const SpecialIds& special, size_t size, std::string_view wher
 // Deeper JSON would overflow the stack of whoever prints it.
 constexpr int kDepth = 2;
 
-// What stands in the JSON, field by field.
+// The content of the JSON, field by field.
 struct Stored {
   struct Special {
     int32_t pad = -1;
@@ -116,7 +133,7 @@ struct Stored {
     void fields(Visitor& v) {
       v("pad", pad, "fills batches");
       v("start", start, "before the first token");
-      v("end", end, "behind the last token");
+      v("end", end, "after the last token");
       v("unk", unk, "stands for tokens that are not listed");
     }
   };
@@ -163,15 +180,24 @@ bool Vocabulary::is_special(int32_t id) const {
                      [&](const NamedId& s) { return content_.special.*s.id == id; });
 }
 
+int32_t Vocabulary::id_of(std::string_view token) const {
+  const auto found = ids_.find(token);
+  // A text that spells a special token must not end a sentence.
+  const bool known = found != ids_.end() && !is_special(found->second);
+  return known ? found->second : content_.special.unk;
+}
+
 std::vector<int32_t> Vocabulary::encode(std::string_view text) const {
-  std::vector<int32_t> ids;
-  for (const std::string& token : split(text, content_)) {
-    const auto found = ids_.find(token);
-    // A text that spells a special token must not end a sentence.
-    const bool known = found != ids_.end() && !is_special(found->second);
-    ids.push_back(known ? found->second : content_.special.unk);
+  return encode_with_offsets(text).ids;
+}
+
+Encoding Vocabulary::encode_with_offsets(std::string_view text) const {
+  Encoding result;
+  for (const Cut& cut : split(text, content_)) {
+    result.ids.push_back(id_of(cut.token));
+    result.ranges.push_back(cut.range);
   }
-  return ids;
+  return result;
 }
 
 std::string Vocabulary::decode(std::span<const int32_t> ids) const {
@@ -233,13 +259,13 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_json(std::string_view json,
   Stored stored;
   try {
     const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-      check(depth <= kDepth, "[{}] this is no vocabulary: it is nested more than {} deep", where,
+      check(depth <= kDepth, "[{}] this is not a vocabulary: it is nested more than {} deep", where,
             kDepth);
       return true;
     };
     config::read(stored, Json::parse(json, shallow), where);
   } catch (const Json::exception& error) {
-    fail("[{}] this is no JSON: {}", where, error.what());
+    fail("[{}] this is not JSON: {}", where, error.what());
   }
   check(!stored.kind.empty(), "[{}] \"kind\" is missing, expected word or char", where);
   const Stored::Special& special = stored.special;
@@ -282,8 +308,8 @@ std::shared_ptr<const Vocabulary> Vocabulary::train(const std::vector<std::strin
   };
   std::unordered_map<std::string, int64_t> counts;
   for (const std::string& line : lines) {
-    for (std::string& token : split(line, content)) {
-      ++counts[std::move(token)];
+    for (Cut& cut : split(line, content)) {
+      ++counts[std::move(cut.token)];
     }
   }
   for (const std::string& special : content.tokens) {

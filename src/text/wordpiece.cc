@@ -76,7 +76,7 @@ WordPiece::WordPiece(Content content, std::string_view where)
   }
 }
 
-// Afterwards those that are no pieces stand last; how many they are.
+// Sorts by id, which puts those that are not pieces last; returns how many they are.
 size_t WordPiece::sort_added(std::string_view where) {
   const size_t pieces = content_.pieces.size();
   std::vector<AddedToken>& added = content_.added;
@@ -141,8 +141,40 @@ std::vector<int32_t> WordPiece::encode(std::string_view text) const {
   };
   added_.for_each_part(
       text, [&](std::string_view part) { basic_split(part, content_.options, on_word); },
-      [&](int32_t id) { ids.push_back(id); });
+      [&](int32_t id, std::string_view /*token*/) { ids.push_back(id); });
   return ids;
+}
+
+void WordPiece::append_ranges(std::span<const TextRange> sources, size_t start,
+                              Encoding& result) const {
+  const size_t first = result.ranges.size();
+  size_t at = 0;
+  for (size_t i = first; i < result.ids.size(); ++i) {
+    const size_t mark = i == first ? 0 : content_.continuing.size();
+    // The last piece ends where the word does, and so does an unknown word's only one.
+    const size_t end =
+        i + 1 == result.ids.size() ? sources.size() : at + text_of(result.ids[i]).size() - mark;
+    result.ranges.push_back({start + sources[at].begin, start + sources[end - 1].end});
+    at = end;
+  }
+}
+
+Encoding WordPiece::encode_with_offsets(std::string_view text) const {
+  Encoding result;
+  const auto on_text = [&](std::string_view part) {
+    const auto start = static_cast<size_t>(part.data() - text.data());
+    basic_split_aligned(part, content_.options,
+                        [&](std::string_view word, std::span<const TextRange> sources) {
+                          append_pieces(word, result.ids);
+                          append_ranges(sources, start, result);
+                        });
+  };
+  added_.for_each_part(text, on_text, [&](int32_t id, std::string_view token) {
+    const auto start = static_cast<size_t>(token.data() - text.data());
+    result.ids.push_back(id);
+    result.ranges.push_back({start, start + token.size()});
+  });
+  return result;
 }
 
 std::string WordPiece::decode(std::span<const int32_t> ids) const {

@@ -1,8 +1,9 @@
 // WordPiece, BERT's tokenizer: words are cut as basic_split does and then into the longest pieces
-// that the vocabulary has, from left to right; "##" marks a piece that goes on with a word. A word
+// that the vocabulary has, from left to right; "##" marks a piece that continues a word. A word
 // that cannot be cut, or is too long, is unknown as a whole.
 //
-// Added tokens such as [MASK] are found in the text as they are written, before all else.
+// Added tokens such as [MASK] are found in the text as they are written, before anything else
+// happens.
 #pragma once
 
 #include <array>
@@ -31,7 +32,7 @@ class WordPiece final : public Tokenizer {
  public:
   struct Content {
     std::vector<std::string> pieces;  // by id
-    // Of pieces, under their ids, or further tokens, whose ids go on behind those of the pieces.
+    // Either pieces, under their ids, or further tokens, whose ids follow those of the pieces.
     std::vector<AddedToken> added;
     WordPieceOptions options;
     std::string continuing = "##";
@@ -46,10 +47,11 @@ class WordPiece final : public Tokenizer {
                                                      const WordPieceOptions& options,
                                                      std::string_view where);
 
-  std::string vocab_txt() const;                       // added tokens that are no pieces come last
+  std::string vocab_txt() const;                       // added tokens that are not pieces come last
   const Content& content() const { return content_; }  // added tokens by id
 
   std::vector<int32_t> encode(std::string_view text) const override;
+  Encoding encode_with_offsets(std::string_view text) const override;
   // Also closes the gaps before ".", "?", "!", "," and around "'", as Hugging Face's decode does.
   std::string decode(std::span<const int32_t> ids) const override;
   int32_t size() const override { return static_cast<int32_t>(hidden_.size()); }
@@ -63,6 +65,8 @@ class WordPiece final : public Tokenizer {
  private:
   size_t sort_added(std::string_view where);
   void append_pieces(std::string_view word, std::vector<int32_t>& ids) const;
+  // Appends the ranges of a word's pieces: of all ids that have none yet.
+  void append_ranges(std::span<const TextRange> sources, size_t start, Encoding& result) const;
   const std::string& text_of(int32_t id) const;
 
   Content content_;

@@ -9,7 +9,7 @@ export const apiKey = {
   set: (key) => (key ? sessionStorage.setItem(kKeyName, key) : sessionStorage.removeItem(kKeyName)),
 };
 
-// Tells "key-wanted" when the server refuses the key, or wants one.
+// Sends "key-wanted" when the server refuses the key, or requires one.
 export const apiEvents = new EventTarget();
 
 export class ApiError extends Error {
@@ -114,7 +114,7 @@ export function followKeyDialog(changed) {
     byId("key-value").value = apiKey.get();
     if (!dialog.open) dialog.showModal();
   };
-  byId("key").onclick = () => open("Servers started with --api-key-file want one.");
+  byId("key").onclick = () => open("Servers started with --api-key-file require one.");
   byId("key-cancel").onclick = () => dialog.close();
   byId("key-form").onsubmit = (event) => {
     event.preventDefault();

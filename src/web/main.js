@@ -103,7 +103,7 @@ async function start() {
     server.textContent = `${studio.models.length} ${studio.models.length === 1 ? "model" : "models"} ready`;
     server.className = "server good";
   } catch (error) {
-    server.textContent = error.status === 401 ? "API key wanted" : "No answer";
+    server.textContent = error.status === 401 ? "API key required" : "No answer";
     server.className = "server bad";
     byId("page").replaceChildren(errorState(error, start));
     return;

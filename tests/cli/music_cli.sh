@@ -38,7 +38,7 @@ head -c 30 chord.mid > cut.mid
 expect_failure "[midi] cut.mid at byte 22: a track of" "$heed" music encode cut.mid missing.mid chord.mid
 grep -qF "cannot open missing.mid: No such file" err.txt || fail "missing.mid is not named: $(cat err.txt)"
 expect "the others" "$chord" "$(cat out.txt)"
-expect_error "no MThd, so this is no MIDI file" "$heed" music info three.txt
+expect_error "no MThd, so this is not a MIDI file" "$heed" music info three.txt
 
 echo "1 2 x" > bad.txt
 expect_error '[bad.txt:1] "x" is no id' "$heed" music decode bad.txt --output bad.mid

@@ -130,6 +130,8 @@ printf 'Stra\337e \377\n' > latin.txt
 printf '[UNK]\ncat\n##s\n' > vocab.txt
 expect "BERT's vocab.txt" "cat ##s" "$("$heed" tokenizer encode --tokenizer vocab.txt <(echo Cats))"
 expect "its folder" "1 2" "$("$heed" tokenizer encode --ids --tokenizer . <(echo Cats))"
+expect "offsets" "$(printf 'cat\t1\t2\t5\n##s\t2\t5\t6\n[UNK]\t0\t7\t11')" "$("$heed" tokenizer encode --offsets --tokenizer . <(echo '  Cats dög'))"
+expect_error "give --ids or --offsets, not both" "$heed" tokenizer encode --ids --offsets --tokenizer . text.txt
 expect_error "latin.txt:1] is not UTF-8" "$heed" tokenizer train latin.txt --kind token
 expect_error "\"x\" is no id" "$heed" tokenizer decode --tokenizer char.tokenizer --ids <(echo x)
 expect_error "no-such-file" "$heed" tokenizer encode --tokenizer no-such-file text.txt

@@ -135,9 +135,8 @@ TEST(AccompanyEpochs, EndOfAChoraleDoesNotCount) {
   int64_t counted = 0;
   for (const HostBatch& batch : accompany_batches(pieces, rows)) {
     counted += batch.target_tokens;
-    EXPECT_EQ(batch.target_tokens,
-              std::count_if(batch.target.begin(), batch.target.end(),
-                            [](int32_t id) { return id != HostBatch::kIgnore; }));
+    EXPECT_EQ(batch.target_tokens, std::count_if(batch.target.begin(), batch.target.end(),
+                                                 [](int32_t id) { return id != kIgnore; }));
     EXPECT_EQ(std::count(batch.target.begin(), batch.target.end(), kMusicEnd), 0);
   }
   EXPECT_EQ(counted, 60);
@@ -159,7 +158,7 @@ TEST(AccompanyEpochs, Errors) {
   AccompanyEpochs epochs(pieces, {});
   DataState state{.epoch = 0, .batch = 7};
   EXPECT_EQ(error_of([&] { epochs.next(state); }),
-            "[music] shall continue with batch 7, but epoch 0 has only 1; have the files or the "
+            "[music] the run continues with batch 7, but epoch 0 has only 1; have the files or the "
             "options changed?");
 }
 

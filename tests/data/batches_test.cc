@@ -293,10 +293,10 @@ TEST_F(Batches, CheckTheirOptions) {
             "padding; raise the one or lower the other");
   const std::string names = files.files[0].source.string() + ", " + files.files[0].target.string();
   EXPECT_EQ(error_of([&] { BatchStream(files, {.pool = 10}, {.pool = 2}); }),
-            "[batches] shall continue in pool 2 of the corpus, but " + names +
+            "[batches] the run continues in pool 2 of the corpus, but " + names +
                 " has only 2; have the files or the options changed?");
   EXPECT_EQ(error_of([&] { BatchStream(files, {}, {.batch = 1}); }),
-            "[batches] shall continue with batch 1 of pool 0, but " + names +
+            "[batches] the run continues with batch 1 of pool 0, but " + names +
                 " has only 1 there; have the files or the options changed?");
 }
 

@@ -128,7 +128,7 @@ TEST(Images, FolderOfNothing) {
       error_of([&] { read_png_images(name, 2, 2); }).find("[images] none of the 1 PNG files in"),
       std::string::npos);
   EXPECT_EQ(error_of([&] { read_png_images(name + "none", 2, 2); }),
-            fmt::format("[images] {}none is no folder", name));
+            fmt::format("[images] {}none is not a folder", name));
 }
 
 TEST(Images, Levels) {

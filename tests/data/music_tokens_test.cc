@@ -32,9 +32,10 @@ TEST(MusicTokens, FormsAreToldApartFromEachOtherAndFromText) {
     EXPECT_EQ(music_form(*music_tokenizer(form)), form);
   }
   const auto text = train_tokenizer({"a b"}, {.kind = "char"});
-  EXPECT_EQ(error_of([&] { music_form(*text); }),
-            "[music] a char tokenizer of 7 tokens is no vocabulary of music; was the model trained "
-            "on it?");
+  EXPECT_EQ(
+      error_of([&] { music_form(*text); }),
+      "[music] a char tokenizer of 7 tokens is not a vocabulary of music; was the model trained "
+      "on it?");
 }
 
 }  // namespace

@@ -140,19 +140,19 @@ TEST(Pairs, OfUnequalFilesAreAnErrorThatNamesBothCounts) {
               read({source, target});
             }),
             "[pairs] " + source.string() + " has 2 lines, but " + target.string() +
-                " has 5; aligned files have as many lines each");
+                " has 5; aligned files need the same number of lines");
   EXPECT_EQ(error_of([&] {
               read({target, source});
             }),
             "[pairs] " + target.string() + " has 5 lines, but " + source.string() +
-                " has 2; aligned files have as many lines each");
+                " has 2; aligned files need the same number of lines");
 }
 
 TEST(Pairs, CannotComeTwiceFromStandardInput) {
   EXPECT_EQ(error_of([] {
               TextPairs(std::vector<PairFiles>{{"-", "-"}});
             }),
-            "[pairs] standard input (-) stands for 2 files, at most 1 can be");
+            "[pairs] standard input (-) is given for 2 files, expected at most 1");
 }
 
 }  // namespace

@@ -234,7 +234,7 @@ TEST(TextEpochs, SaysWhatIsWrong) {
   TextEpochs epochs(many_texts(3), {.batch_tokens = 1000, .seed = 1, .pad = 0});
   DataState late{.epoch = 2, .batch = 1};
   expect_error([&] { epochs.next(late); },
-               "[texts] shall continue with batch 1, but an epoch has only 1; have the files or "
+               "[texts] the run continues with batch 1, but an epoch has only 1; have the files or "
                "the options changed?");
 }
 

@@ -110,7 +110,7 @@ TEST(TokenWindows, Errors) {
             "[text] 0 windows of 3 tokens, expected more");
   const TokenWindows windows(counting(100), {.length = 8, .rows = 2});
   EXPECT_EQ(error_of([&] { windows.at({.batch = 5}); }),
-            "[text] shall continue with batch 5, but an epoch has only 5; have the files or the "
+            "[text] the run continues with batch 5, but an epoch has only 5; have the files or the "
             "options changed?");
   EXPECT_NE(error_of([&] { windows.at({.batch = -1}); }), "no error");
   EXPECT_NE(error_of([&] { windows.at({.epoch = -1}); }), "no error");
@@ -141,7 +141,7 @@ TEST(ReadTokens, EndOfFilesAndOfLines) {
   const SpecialIds no_end{.pad = 0, .start = 1, .end = -1, .unk = 3};
   EXPECT_EQ(read(no_end, false), (Ids{5, 6, 7, 8}));
   EXPECT_EQ(error_of([&] { read(no_end, true); }),
-            "[text] lines shall end with the END token, but the tokenizer has none");
+            "[text] lines are to end with the END token, but the tokenizer has none");
 }
 
 // The characters of a text, line ends among them, are its tokens.

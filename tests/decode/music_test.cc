@@ -314,7 +314,7 @@ TEST(NoteAttention, OnlyWhatTheModelCanLookAt) {
 TEST(ContinueMusic, SaysWhatIsWrong) {
   const TinyFolder text;
   const auto model = text.load();
-  EXPECT_NE(error_of([&] { continue_music(*model, {}, {}); }).find("is no vocabulary of music"),
+  EXPECT_NE(error_of([&] { continue_music(*model, {}, {}); }).find("is not a vocabulary of music"),
             std::string::npos);
   const TinyMusicFolder folder;
   const auto error_with = [&](const MusicOptions& options) {

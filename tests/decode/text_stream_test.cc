@@ -19,6 +19,7 @@ class PieceTokenizer : public Tokenizer {
       : pieces_(std::move(pieces)), sentence_piece_(sentence_piece) {}
 
   std::vector<int32_t> encode(std::string_view /*text*/) const override { return {}; }
+  Encoding encode_with_offsets(std::string_view /*text*/) const override { return {}; }
   std::string decode(std::span<const int32_t> ids) const override {
     std::string text;
     for (const int32_t id : ids) {

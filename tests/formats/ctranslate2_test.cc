@@ -138,7 +138,7 @@ TEST(Ctranslate2Hostile, Header) {
               fmt::format("{}: the spec before byte {} does not end with its only NUL", place,
                           4 + spec.size()));
   }
-  EXPECT_EQ(error_of_file(file_of({}) + "12"), place + " has 2 bytes behind its last tensor");
+  EXPECT_EQ(error_of_file(file_of({}) + "12"), place + " has 2 bytes after its last tensor");
   EXPECT_EQ(error_of_file(raw<uint32_t>(2) + text("") + raw<uint32_t>(1) + raw(UINT32_MAX)),
             place + ": a tensor's name needs 2 bytes at byte 15, but 0 are left");
 }

@@ -245,7 +245,7 @@ TEST(Midi, PedalOfRandomPieces) {
 TEST(Midi, ErrorsSayWhereAndWhat) {
   const auto error = [](const std::string& file) { return error_of([&] { decode(file); }); };
   EXPECT_EQ(error(""), "[midi] a.mid at byte 0: the mark MThd of 4 bytes, but only 0 are left");
-  EXPECT_EQ(error("RIFFxxxx"), "[midi] a.mid at byte 0: no MThd, so this is no MIDI file");
+  EXPECT_EQ(error("RIFFxxxx"), "[midi] a.mid at byte 0: no MThd, so this is not a MIDI file");
   EXPECT_EQ(error(header(2, 1, 96)),
             "[midi] a.mid at byte 8: format 2, whose tracks are pieces of their own; only 0 and 1 "
             "are read");

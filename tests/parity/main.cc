@@ -20,7 +20,6 @@ namespace {
 
 constexpr uint64_t kSeed = 7;
 constexpr int kTrainingSteps = 10;
-constexpr int32_t kIgnore = -100;
 
 Tensor random_tokens(uint64_t stream, const Shape& shape, int32_t vocabulary) {
   const RandomStream random{kSeed, stream};

@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -58,14 +57,17 @@ class WordTokenizer : public Tokenizer {
   explicit WordTokenizer(const SpecialIds& special = {}) : special_(special) {}
 
   std::vector<int32_t> encode(std::string_view text) const override {
-    std::istringstream words{std::string(text)};
-    std::vector<int32_t> ids;
-    for (std::string word; words >> word;) {
+    return encode_with_offsets(text).ids;
+  }
+  Encoding encode_with_offsets(std::string_view text) const override {
+    Encoding result{.ids = {}, .ranges = words_at_spaces(text)};
+    for (const TextRange& range : result.ranges) {
+      const std::string word(text.substr(range.begin, range.end - range.begin));
       const bool number = std::isdigit(static_cast<unsigned char>(word[0])) != 0;
-      ids.push_back(number ? 4 + std::stoi(word)
-                           : 4 + static_cast<int32_t>(stream_of(word) % 1'000'000));
+      result.ids.push_back(number ? 4 + std::stoi(word)
+                                  : 4 + static_cast<int32_t>(stream_of(word) % 1'000'000));
     }
-    return ids;
+    return result;
   }
   std::string decode(std::span<const int32_t> /*ids*/) const override { return ""; }
   int32_t size() const override { return 1'000'004; }

@@ -17,7 +17,11 @@ std::string parts(const AddedTokens& tokens, std::string_view text) {
   std::string result;
   tokens.for_each_part(
       text, [&](std::string_view part) { result += fmt::format("[{}]", part); },
-      [&](int32_t id) { result += std::to_string(id); });
+      [&](int32_t id, std::string_view token) {
+        EXPECT_EQ(tokens.find(token), id);
+        EXPECT_TRUE(token.data() >= text.data() && token.data() < text.data() + text.size());
+        result += std::to_string(id);
+      });
   return result;
 }
 

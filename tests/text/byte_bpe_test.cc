@@ -219,18 +219,19 @@ TEST(ByteBpe, RefusesContradictions) {
   EXPECT_EQ(error([](auto& c) { c.pieces.clear(); }), "[f] byte 0x21 has no piece, expected \"!\"");
   EXPECT_EQ(error([](auto& c) { c.pieces[256] = ""; }), "[f] piece 256 is empty");
   EXPECT_EQ(error([](auto& c) { c.pieces[256] = "A"; }), "[f] pieces 32 and 256 are both \"A\"");
-  EXPECT_EQ(error([](auto& c) { c.pieces[256] = "a b"; }),
-            "[f] piece 256 is \"a b\", which is no added token and not in GPT-2's byte alphabet");
+  EXPECT_EQ(
+      error([](auto& c) { c.pieces[256] = "a b"; }),
+      "[f] piece 256 is \"a b\", which is neither an added token nor in GPT-2's byte alphabet");
   EXPECT_EQ(error([](auto& c) { c.pieces[256] = "ac"; }),
-            "[f] merge 1 merges \"a\" and \"b\", but \"ab\" is no piece");
+            "[f] merge 1 merges \"a\" and \"b\", but \"ab\" is not a piece");
   EXPECT_EQ(error([](auto& c) {
               c.merges.push_back({"ab", "xyz"});
             }),
-            "[f] merge 2 merges \"ab\" and \"xyz\", but \"xyz\" is no piece");
+            "[f] merge 2 merges \"ab\" and \"xyz\", but \"xyz\" is not a piece");
   EXPECT_EQ(error([](auto& c) {
               c.merges.push_back({"", "ab"});
             }),
-            "[f] merge 2 merges \"\" and \"ab\", but \"\" is no piece");
+            "[f] merge 2 merges \"\" and \"ab\", but \"\" is not a piece");
   EXPECT_EQ(error([](auto& c) {
               c.merges.push_back({"a", "b"});
             }),
@@ -291,7 +292,7 @@ TEST(ByteBpe, RefusesDamagedFiles) {
   EXPECT_EQ(merges_error(" b"), "[f] line 1 is \" b\", expected two pieces with a space between");
   EXPECT_EQ(merges_error("a "), "[f] line 1 is \"a \", expected two pieces with a space between");
   EXPECT_EQ(merges_error("#version: 0.2\na b\nb a\n"),
-            "[f] line 3 merges \"b\" and \"a\", but \"ba\" is no piece");
+            "[f] line 3 merges \"b\" and \"a\", but \"ba\" is not a piece");
 }
 
 TEST(Gpt2Tokenizer, GivesTheExpectedIds) {

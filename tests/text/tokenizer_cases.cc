@@ -84,7 +84,7 @@ std::vector<Case> parse_json(const std::vector<std::string>& lines, const std::s
     }
     return cases;
   } catch (const nlohmann::json::exception& error) {
-    fail("[{}] this is no list of cases: {}", file, error.what());
+    fail("[{}] this is not a list of cases: {}", file, error.what());
   }
 }
 

@@ -286,9 +286,9 @@ TEST(TokenizerJson, HostileFiles) {
   EXPECT_EQ(error("[]"), "[t.json] the file is a list, expected an object");
   EXPECT_EQ(error("{}"), "[t.json] model is missing, expected an object");
   EXPECT_EQ(error(R"({"model":{}})"), "[t.json] model.type is missing, expected a string");
-  EXPECT_TRUE(error("{\"model\"").starts_with("[t.json] this is no JSON: "));
+  EXPECT_TRUE(error("{\"model\"").starts_with("[t.json] this is not JSON: "));
   EXPECT_EQ(error(std::string(100000, '[')),
-            "[t.json] this is no tokenizer.json: it is nested more than 32 deep");
+            "[t.json] this is not a tokenizer.json: it is nested more than 32 deep");
 }
 
 TEST(TokenizerJson, TheRealOnes) {

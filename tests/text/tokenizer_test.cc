@@ -258,7 +258,7 @@ TEST(Tokenizer, LoadingSaysWhatIsWrong) {
     return error_of([&] { load_tokenizer(folder / name); });
   };
   EXPECT_NE(load("a.model", "").find("file is empty"), std::string::npos);
-  EXPECT_NE(load("a.model", "hello").find("no SentencePiece model"), std::string::npos);
+  EXPECT_NE(load("a.model", "hello").find("not a SentencePiece model"), std::string::npos);
   EXPECT_NE(load("a.json", "hello").find("no JSON"), std::string::npos);
   EXPECT_NE(load("a.txt", "x\n\ny\n").find("token 1 is empty"), std::string::npos);
   EXPECT_NE(error_of([&] { load_tokenizer(folder / "b.model"); }).find("No such file"),

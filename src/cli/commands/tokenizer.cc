@@ -26,6 +26,7 @@ struct UseOptions {
   std::string tokenizer;   // file or folder
   std::string file = "-";  // standard input
   bool ids = false;
+  bool offsets = false;
 };
 
 // Calls use(line, number) for every line.
@@ -60,9 +61,25 @@ std::shared_ptr<const Tokenizer> load(const std::string& name) {
   return std::filesystem::is_directory(name) ? load_tokenizer_folder(name) : load_tokenizer(name);
 }
 
+// One token a line, and an empty line behind each line of text.
+void print_offsets(const Tokenizer& tokenizer, const std::string& line) {
+  const Encoding encoding = tokenizer.encode_with_offsets(line);
+  for (size_t i = 0; i < encoding.ids.size(); ++i) {
+    const int32_t id = encoding.ids[i];
+    const TextRange& range = encoding.ranges[i];
+    fmt::print("{}\t{}\t{}\t{}\n", tokenizer.piece(id), id, range.begin, range.end);
+  }
+  fmt::print("\n");
+}
+
 void encode(const UseOptions& options) {
+  check(!options.ids || !options.offsets, "give --ids or --offsets, not both");
   const auto tokenizer = load(options.tokenizer);
   for_each_line(options.file, [&](const std::string& line, int64_t /*number*/) {
+    if (options.offsets) {
+      print_offsets(*tokenizer, line);
+      return;
+    }
     const std::vector<int32_t> ids = tokenizer->encode(line);
     if (options.ids) {
       fmt::print("{}\n", fmt::join(ids, " "));
@@ -176,6 +193,11 @@ Command add_use(Command& app, const char* name, const char* help, Run run) {
     command.option("file", options->file, "File to read (default: standard input)");
     command.flag("--ids", options->ids, "Numbers instead of pieces");
   }
+  if (run == encode) {
+    command.flag("--offsets", options->offsets,
+                 "Each token on a line of its own: piece, id, and the bytes of the text that "
+                 "it stands for, begin and end");
+  }
   command.action([options, run] { run(*options); });
   return command;
 }
@@ -189,7 +211,8 @@ void add_tokenizer(Command& app) {
   add_use(tokenizer, "encode", "Turns lines of text into pieces or ids", encode)
       .footer(
           "Examples:\n  echo 'Ein Hund läuft.' | heed tokenizer encode --tokenizer "
-          "tokenizer.model\n  heed tokenizer encode --tokenizer tokenizer.model --ids test.de");
+          "tokenizer.model\n  heed tokenizer encode --tokenizer tokenizer.model --ids test.de\n"
+          "  heed tokenizer encode --tokenizer bert/ --offsets test.en > test.tsv");
   add_use(tokenizer, "decode", "Turns lines of pieces or ids into text", decode)
       .footer(
           "Examples:\n  echo '▁Ein ▁Hund' | heed tokenizer decode --tokenizer tokenizer.model\n"

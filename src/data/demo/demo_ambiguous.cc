@@ -1,4 +1,4 @@
-// Sentences whose translation hangs on words elsewhere in them: nouns of two meanings, "bear" and
+// Sentences whose translation depends on words elsewhere in them: nouns of two meanings, "bear" and
 // "light" as different parts of speech, and pronouns whose gender is their antecedent's.
 #include <fmt/core.h>
 

@@ -21,11 +21,11 @@ using demo::Draw;
 using demo::Family;
 using demo::Sentence;
 
-constexpr uint64_t kReservedOneIn = 8;  // combinations kept away from training
+constexpr uint64_t kReservedOneIn = 8;  // combinations held out of training
 constexpr std::ptrdiff_t kMostWords = 20;
 constexpr int kCandidates = 4;          // drawn for each sentence of training
 constexpr size_t kOften = 50;           // a word in use this often is no longer rare
-constexpr uint64_t kHeldOutOneIn = 16;  // sentences kept away, of those without such combinations
+constexpr uint64_t kHeldOutOneIn = 16;  // held-out sentences among the others
 
 // FNV's high bits are the better mixed ones.
 bool one_in(uint64_t n, const std::string& text) { return (stream_of(text) >> 32) % n == 0; }
@@ -55,7 +55,7 @@ DemoPair finished(const Sentence& sentence) {
           is_reserved(sentence)};
 }
 
-// ASCII letters in lower case, and everything that is no letter as a space. Bytes of accented
+// ASCII letters in lower case, and a space for everything that is not a letter. Bytes of accented
 // letters stay.
 std::string plain_words(const std::string& text) {
   std::string words = " ";
@@ -106,8 +106,8 @@ class Maker {
   }
 
  private:
-  // Of a few sentences for training the one with the rarest word stays, as long as there are rare
-  // words; the others may come again. Held-out sentences are taken as they come.
+  // Among a few candidates for training the one with the rarest word is kept, as long as there are
+  // rare words; the others may be drawn again. Held-out sentences are taken as they come.
   void draw_round() {
     std::optional<DemoPair> best;
     size_t fewest = 0;

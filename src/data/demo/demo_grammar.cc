@@ -122,7 +122,7 @@ bool third_singular(const Agreement& agreement) {
   return agreement.person == 3 && !agreement.plural;
 }
 
-// An English verb group: what stands before "not" or the subject of a question, and what after.
+// An English verb group: the parts before and after "not" or the subject of a question.
 struct EnglishGroup {
   std::string auxiliary, rest;
 };

@@ -32,7 +32,7 @@ struct Sentence {
   std::string english, italian;  // without capital and final mark
   char mark = '.';
   std::string ambiguous, expected;
-  std::vector<std::string> combinations;  // of words; some are kept away from training
+  std::vector<std::string> combinations;  // of words; some are held out of training
 };
 
 struct Pair {

@@ -1,6 +1,5 @@
-// Images drawn by rules, so that something can be learned, and something denoised, where no data
-// is at hand. A drawing is a function of its seed and index alone. Every function may be called
-// from several threads.
+// Images drawn by rules, to learn from and to denoise where no data is at hand. A drawing is a
+// function of its seed and index alone. Every function may be called from several threads.
 #pragma once
 
 #include <array>

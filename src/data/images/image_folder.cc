@@ -34,7 +34,7 @@ bool is_png(const fs::path& path) {
 
 std::vector<PngFile> find_files(const fs::path& folder) {
   std::error_code error;
-  check(fs::is_directory(folder, error), "[images] {} is no folder", folder.string());
+  check(fs::is_directory(folder, error), "[images] {} is not a folder", folder.string());
   std::vector<PngFile> files;
   fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
                                          error);

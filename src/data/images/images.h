@@ -69,24 +69,25 @@ struct ImageOptions {
   int64_t height = 0;  // 0: as it is
   int64_t width = 0;
   bool grey = false;
-  int64_t levels = 256;               // fewer: v * levels / 256
-  Binarise binarise = Binarise::no;   // threshold: 128 and above is 1; sample: 1 with p = v / 255
-  uint64_t binarise_seed = 20160508;  // with the pixel's place in the set it decides: for everyone
-                                      // who reads the same files the same bits
+  int64_t levels = 256;              // fewer: v * levels / 256
+  Binarise binarise = Binarise::no;  // threshold: 128 and above is 1; sample: 1 with p = v / 255
+  // With a pixel's place in the set it decides the bit, so that everyone who reads the same files
+  // gets the same bits.
+  uint64_t binarise_seed = 20160508;
 };
 // In this order: resized, grey, binary or of fewer levels.
 ImageSet prepared(ImageSet set, const ImageOptions& options);
 
-// Each side divided by `factor`, a pixel the mean of factor x factor: what an image is made larger
-// from.
+// Each side divided by `factor`, each pixel the mean of factor x factor: the small images that
+// models learn to enlarge.
 ImageSet downscaled(const ImageSet& set, int64_t factor);
 
 ImageSet slice(const ImageSet& set, int64_t begin, int64_t end);
 
 // One image to look at: levels spread over 0 to 255.
 Image picture_of(const ImageSet& set, int64_t index);
-// Images [0, count) in rows of `columns`, a white line between them. Gives the way back from pixels
-// that a model made, too: put them into a set.
+// Images [0, count) in rows of `columns`, a white line between them. To see pixels
+// that a model made, put them into a set.
 Image contact_sheet(const ImageSet& set, int64_t columns);
 
 }  // namespace heed

@@ -1,10 +1,10 @@
-// A piece of music as a melody and what accompanies it: what an encoder reads and a decoder says.
+// A piece of music as a melody and what accompanies it: what an encoder reads and a decoder writes.
 //
 // Chorales: the melody is the soprano, the accompaniment alto, tenor and bass by turns. The source
-// says each soprano pitch three times, so that what sounds with a target's token stands at its own
-// position. Performances: the melody is the skyline (music/melody.h) as one line, the accompaniment
-// all other notes, each side as the events of music/performance.h from the same moment on.
-// Tokens are without START and END. Every function may be called from several threads.
+// repeats each soprano pitch three times, so that the pitch that sounds with a target token has the
+// same position. Performances: the melody is the skyline (music/melody.h) as one line, the
+// accompaniment all other notes, each side as the events of music/performance.h from the same
+// moment on. Tokens are without START and END. Every function may be called from several threads.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ inline constexpr int kAccompanyingVoices = kVoices - 1;
 std::vector<int32_t> melody_tokens(std::span<const Note> melody);
 std::vector<int32_t> soprano_tokens(std::span<const int> soprano);
 
-// The soprano with what was said for it, kAccompanyingVoices symbols a sixteenth; voices that are
-// missing are silent.
+// The soprano with the voices written for it, kAccompanyingVoices symbols per sixteenth; missing
+// voices are silent.
 Chorale harmonised(std::span<const int> soprano, std::span<const int32_t> symbols);
 
 struct PairCuts {

@@ -25,7 +25,7 @@ std::vector<HostBatch> batches_of(const std::vector<EncodedPair>& pairs,
       make_batches(pairs, {.batch_tokens = rows.batch_tokens}, special, special);
   if (rows.form == MusicForm::chorale) {
     for (HostBatch& batch : batches) {
-      std::replace(batch.target.begin(), batch.target.end(), special.end, HostBatch::kIgnore);
+      std::replace(batch.target.begin(), batch.target.end(), special.end, kIgnore);
       batch.target_tokens -= batch.rows;
     }
   }
@@ -64,7 +64,8 @@ std::optional<int64_t> AccompanyEpochs::epoch_batches() const {
                                                   : std::nullopt;
 }
 
-// Shuffled first, for pairs of the same lengths stay in their order, and batches in the end.
+// Shuffled before sorting, since pairs of equal lengths keep their order; the batches are shuffled
+// last.
 void AccompanyEpochs::plan(int64_t epoch) {
   if (epoch == epoch_) {
     return;
@@ -93,7 +94,7 @@ void AccompanyEpochs::plan(int64_t epoch) {
 HostBatch AccompanyEpochs::next(DataState& state) {
   plan(state.epoch);
   check(state.batch >= 0 && state.batch < std::ssize(batches_),
-        "[music] shall continue with batch {}, but epoch {} has only {}; have the files or the "
+        "[music] the run continues with batch {}, but epoch {} has only {}; have the files or the "
         "options changed?",
         state.batch, state.epoch, batches_.size());
   HostBatch batch = batches_[static_cast<size_t>(state.batch)];

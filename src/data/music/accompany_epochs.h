@@ -1,5 +1,5 @@
 // Melodies with their accompaniments for training, epoch after epoch: pieces or windows of them,
-// each time moved to another key, stretched and cut anew.
+// each time transposed, stretched and cut anew.
 //
 // What an epoch holds and in which order is a pure function of (seed, epoch), so a DataState says
 // where a run stands, as in data/batches.h.
@@ -22,8 +22,8 @@ struct AccompanyRows {
   int64_t batch_tokens = 8192;  // with padding, on each side; a longer window is a batch of its own
 };
 
-// All pieces once as they are, for a held-out loss. END of a chorale does not count (kIgnore): how
-// long it lasts is known.
+// All pieces once as they are, for a held-out loss. The END of a chorale does not count
+// (kIgnore), since its length is known.
 std::vector<HostBatch> accompany_batches(const std::vector<MusicPiece>& pieces,
                                          const AccompanyRows& rows);
 
@@ -32,15 +32,15 @@ class AccompanyEpochs {
   struct Options {
     AccompanyRows rows = {};
     uint64_t seed = 1;
-    int64_t transpose = 0;                // up to so many semitones either way
-    std::vector<double> stretch = {1.0};  // factors, all as likely
+    int64_t transpose = 0;                // up to this many semitones either way
+    std::vector<double> stretch = {1.0};  // factors, all equally likely
   };
   // It is an Error if no piece has an accompaniment.
   AccompanyEpochs(std::vector<MusicPiece> pieces, Options options);
 
-  // The batch at the state; the state moves on.
+  // The batch at the state; advances the state.
   HostBatch next(DataState& state);
-  // If every epoch has as many, which chorales have: moving them to other keys keeps their lengths.
+  // Only if it is the same in every epoch, as with chorales: transposing keeps their lengths.
   std::optional<int64_t> epoch_batches() const;
 
  private:

@@ -1,8 +1,8 @@
 // A small corpus of music composed by rules, so that training works without any file: a motif, its
 // repetition, sequences (the motif on other degrees of the scale), inversions and cadences, and
-// between them the motif again and again. What a piece returns to is thus known, and whether a
-// model has learned it can be counted. A piece is a function of (seed, index) alone. Every function
-// may be called from several threads.
+// between them the motif again and again. So it is known what a piece returns to, and whether
+// a model has learned it can be measured. A piece is a function of (seed, index) alone. Every
+// function may be called from several threads.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,7 @@ Augmentation MusicEpochs::augmentation(int64_t epoch, int64_t crop) const {
                            options_.stretch);
 }
 
-// A window and the token behind it, from anywhere in the piece.
+// A window and the token after it, from anywhere in the piece.
 void MusicEpochs::add_row(int64_t epoch, int64_t crop,
                           std::vector<std::vector<int32_t>>& rows) const {
   const MusicPiece& piece = pieces_[static_cast<size_t>(crops_[static_cast<size_t>(crop)].piece)];
@@ -100,7 +100,7 @@ void MusicEpochs::add_row(int64_t epoch, int64_t crop,
 MusicBatch MusicEpochs::next(DataState& state) {
   plan(state.epoch);
   check(state.batch >= 0 && state.batch < epoch_batches(),
-        "[music] shall continue with batch {}, but an epoch has only {}; have the files or the "
+        "[music] the run continues with batch {}, but an epoch has only {}; have the files or the "
         "options changed?",
         state.batch, epoch_batches());
   std::vector<std::vector<int32_t>> rows;

@@ -1,9 +1,9 @@
 // Music for training, epoch after epoch: pieces, or crops of those that are longer than a window,
-// each time moved to another key and stretched anew.
+// each time transposed and stretched anew.
 //
-// A piece gives as many crops as windows would cover it. Which, and how they are changed, is a pure
-// function of (seed, epoch, number of the crop), so a DataState says where a run stands, as in
-// data/batches.h. No row holds more than one piece.
+// A piece yields as many crops as it takes windows to cover it. Which crops, and how they are
+// changed, is a pure function of (seed, epoch, number of the crop), so a DataState says where a run
+// stands, as in data/batches.h. No row holds more than one piece.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace heed {
 
-// Draws among transpositions of up to so many semitones either way and among factors.
+// Draws a transposition of up to this many semitones either way, and one of the factors.
 Augmentation draw_augmentation(const RandomStream& random, int64_t transpose,
                                const std::vector<double>& stretch);
 
@@ -24,7 +24,7 @@ struct MusicBatch {
   int64_t rows = 0;
   int64_t width = 0;
   std::vector<int32_t> input = {};   // [B,T]
-  std::vector<int32_t> target = {};  // [B,T]: each input's next; `ignored` in the padding
+  std::vector<int32_t> target = {};  // [B,T]: the token after each input; `ignored` in padding
   int64_t count = 0;                 // targets without padding
 };
 
@@ -35,13 +35,13 @@ class MusicEpochs {
     int64_t length = 2048;        // of a window
     int64_t batch_tokens = 8192;  // with padding; a window that is longer is a batch of its own
     uint64_t seed = 1;
-    int64_t transpose = 0;                // up to so many semitones either way
-    std::vector<double> stretch = {1.0};  // factors, all as likely
+    int64_t transpose = 0;                // up to this many semitones either way
+    std::vector<double> stretch = {1.0};  // factors, all equally likely
     int32_t ignored = -100;
   };
   MusicEpochs(std::vector<MusicPiece> pieces, Options options);
 
-  // The batch at the state; the state moves on.
+  // The batch at the state; advances the state.
   MusicBatch next(DataState& state);
   int64_t epoch_batches() const { return std::ssize(batches_); }  // of every epoch
   int64_t tokens() const { return tokens_; }    // of all pieces as they are, START not counted

@@ -47,7 +47,8 @@ MusicForm music_form(const Tokenizer& tokenizer) {
     }
   }
   fail(
-      "[music] a {} tokenizer of {} tokens is no vocabulary of music; was the model trained on it?",
+      "[music] a {} tokenizer of {} tokens is not a vocabulary of music; was the model trained on "
+      "it?",
       tokenizer.kind(), tokenizer.size());
 }
 

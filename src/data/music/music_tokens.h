@@ -19,11 +19,11 @@ enum class MusicForm {
   chorale,      // the pitches of four voices by turns: music/chorale.h
 };
 
-inline constexpr int32_t kMusicStart = 1;  // stands before every piece
-inline constexpr int32_t kMusicEnd = 2;    // and behind it
+inline constexpr int32_t kMusicStart = 1;  // before every piece
+inline constexpr int32_t kMusicEnd = 2;    // and after it
 
 std::shared_ptr<const Tokenizer> music_tokenizer(MusicForm form);
-// Which of them a tokenizer is; an Error for one that is none.
+// Which form a tokenizer has; an Error if it is not a vocabulary of music.
 MusicForm music_form(const Tokenizer& tokenizer);
 
 // The pitch that each token of the form is about, or kNoPitch, which is far below every pitch and

@@ -55,7 +55,7 @@ bool LineReader::fill() {
   const std::string text = ::gzerror(file_.get(), &code);
   check(code != Z_ERRNO, "[lines] cannot read {}, line {}: {}", name_, line_number_ + 1, reason());
   if (code != Z_OK && code != Z_STREAM_END) {
-    const size_t colon = text.find(": ");  // before it stands the descriptor
+    const size_t colon = text.find(": ");  // preceded by the descriptor
     fail("[lines] {}, line {}: the gzip data is damaged or cut off: {}", name_, line_number_ + 1,
          colon == std::string::npos ? text : text.substr(colon + 2));
   }

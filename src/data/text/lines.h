@@ -1,7 +1,7 @@
 // Lines of text files, plain or gzip, read as a stream: the file may be larger than memory.
 //
 // Whether a file is gzip shows in its first bytes, not in its name. A line ends with LF or CRLF,
-// the last one may go without. Lines are bytes: whether they are UTF-8 is for the reader to ask.
+// the last one may go without. Lines are bytes: whether they are UTF-8 is for the caller to check.
 // A reader belongs to one thread at a time.
 #pragma once
 
@@ -24,7 +24,7 @@ class LineReader {
 
   // False at the end. A gzip file that is damaged or cut off is an Error, never an early end.
   bool next(std::string& line);
-  // Of the line that next() gave last, counted from 1; after the end, how many there were.
+  // The number of the last line of next(), counted from 1; after the end, the number of lines.
   int64_t line_number() const { return line_number_; }
   const std::string& name() const { return name_; }
 

@@ -63,7 +63,8 @@ TextPairs::TextPairs(std::vector<PairFiles> files) : files_(std::move(files)) {
     from_standard_input += (pair.source == "-" ? 1 : 0) + (pair.target == "-" ? 1 : 0);
   }
   check(from_standard_input <= 1,
-        "[pairs] standard input (-) stands for {} files, at most 1 can be", from_standard_input);
+        "[pairs] standard input (-) is given for {} files, expected at most 1",
+        from_standard_input);
 }
 
 bool TextPairs::next(TextPair& pair) {
@@ -90,7 +91,7 @@ bool TextPairs::next_in_files(TextPair& pair) {
   if (source != target) {
     const int64_t sources = count_lines(*source_);
     const int64_t targets = count_lines(*target_);
-    fail("[pairs] {} has {} lines, but {} has {}; aligned files have as many lines each",
+    fail("[pairs] {} has {} lines, but {} has {}; aligned files need the same number of lines",
          source_->name(), sources, target_->name(), targets);
   }
   pair.line = source_->line_number();
@@ -152,7 +153,7 @@ bool PairStream::next(EncodedPair& pair) {
   return false;
 }
 
-// What speaks against the pair, if anything does.
+// Why the pair is skipped, if it is.
 std::optional<SkipReason> PairStream::encode(EncodedPair& pair) const {
   if (!valid_utf8(text_.source) || !valid_utf8(text_.target)) {
     return SkipReason::kUtf8;

@@ -19,7 +19,7 @@
 namespace heed {
 
 // Line n of one file belongs to line n of the other. Without a target file the source file has two
-// columns, parted by a tab; further columns are ignored.
+// columns, separated by a tab; further columns are ignored.
 struct PairFiles {
   std::filesystem::path source;
   std::filesystem::path target;
@@ -55,7 +55,7 @@ class TextPairs {
   // False at the end. Files of unequal length are an Error that names both counts.
   bool next(TextPair& pair);
 
-  // The pair that next() gave last is of no use.
+  // Counts the last pair of next() as skipped.
   void skip(SkipReason reason);
   const SkipReport& report() const { return report_; }
 

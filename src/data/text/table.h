@@ -6,8 +6,8 @@
 
 namespace heed {
 
-// Columns by their names, then the first line holds them, or by their numbers from 1. Empty: the
-// table has none.
+// Columns by name, then the first line holds the names, or by number from 1. Empty: the table has
+// no such column.
 struct TableColumns {
   std::string text = "1";
   std::string pair = "";

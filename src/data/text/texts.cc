@@ -25,7 +25,7 @@ void truncate(std::vector<int32_t>& first, std::vector<int32_t>* second, size_t 
     first.resize(most);
     return;
   }
-  // The longer loses until both are as long; then both.
+  // The longer one is cut until both are equally long; then both are.
   const size_t half = most / 2;
   const size_t shorter = std::min(first.size(), other);
   const size_t kept = std::min(shorter, half);
@@ -60,7 +60,7 @@ EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
     push_if(text.tokens, special.end);
   }
   if (text.tokens.empty()) {
-    text.tokens.push_back(std::max(special.unk, 0));  // a model cannot read nothing
+    text.tokens.push_back(std::max(special.unk, 0));  // a model needs at least one token
     text.first = 1;
   }
   if (longest > 0 && std::ssize(text.tokens) > longest) {
@@ -134,7 +134,7 @@ void TextEpochs::plan(int64_t epoch) {
   const auto random = [&](const char* what) {
     return RandomStream{options_.seed, stream_of(fmt::format("texts {} {}", what, epoch))};
   };
-  constexpr int64_t kMultiple = 8;  // lengths count rounded up: more of them are equal
+  constexpr int64_t kMultiple = 8;  // lengths are rounded up, so that more of them are equal
   const auto length = [&](int64_t index) {
     const int64_t exact = std::ssize(texts_[static_cast<size_t>(index)].tokens);
     return (exact + kMultiple - 1) / kMultiple * kMultiple;
@@ -159,7 +159,7 @@ void TextEpochs::plan(int64_t epoch) {
 HostTexts TextEpochs::next(DataState& state) {
   plan(state.epoch);
   check(state.batch >= 0 && state.batch < epoch_batches(),
-        "[texts] shall continue with batch {}, but an epoch has only {}; have the files or the "
+        "[texts] the run continues with batch {}, but an epoch has only {}; have the files or the "
         "options changed?",
         state.batch, epoch_batches());
   HostTexts batch = pad_texts(texts_, batches_[static_cast<size_t>(state.batch)], options_.pad);

@@ -18,9 +18,9 @@ struct EncodedText {
   int64_t first = 0;            // how many belong to the first text
 };
 
-// Ids already cut into words; special tokens that the tokenizer lacks are left out. What is longer
-// than `longest` tokens in all loses its end, of a pair the longer text first, and at last special
-// tokens. 0: any length.
+// Joins texts that are encoded already; special tokens that the tokenizer lacks are left out. More
+// than `longest` tokens are cut at the end: of a pair the longer text first, special tokens last.
+// 0: any length.
 EncodedText join_texts(const Tokenizer& tokenizer, std::vector<int32_t> first,
                        std::optional<std::vector<int32_t>> second, int64_t longest);
 EncodedText encode_text(const Tokenizer& tokenizer, std::string_view text, int64_t longest);
@@ -35,7 +35,7 @@ struct HostTexts {
   std::vector<int64_t> indices;  // [B] of each row among all
   int64_t count = 0;             // tokens without padding
 };
-// The given ones, in that order. `pad` below 0 is written as 0.
+// The texts with these indices, in this order. A negative `pad` is written as 0.
 HostTexts pad_texts(std::span<const EncodedText> texts, std::span<const int64_t> indices,
                     int32_t pad);
 // All, sorted by length, in batches of at most `batch_tokens` with padding; a longer text is a
@@ -44,8 +44,8 @@ std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t b
                                    int32_t pad);
 
 // Batches for training, epoch after epoch: shuffled, then sorted by length so that little is
-// padding, cut, and the batches shuffled. A pure function of (seed, epoch); every epoch has as
-// many.
+// padding, cut, and the batches shuffled. A pure function of (seed, epoch); every epoch has
+// the same number of batches.
 class TextEpochs {
  public:
   struct Options {

@@ -35,7 +35,7 @@ void append(std::vector<int32_t>& tokens, const std::vector<int32_t>& more, int3
 std::vector<int32_t> read_tokens(const TextSource& source) {
   const int32_t end = source.tokenizer->special().end;
   check(!source.line_end || end >= 0,
-        "[text] lines shall end with the END token, but the tokenizer has none");
+        "[text] lines are to end with the END token, but the tokenizer has none");
   std::vector<int32_t> tokens;
   for (const std::string& file : source.files) {
     if (!source.line_end) {
@@ -59,7 +59,7 @@ TokenWindows::TokenWindows(std::vector<int32_t> tokens, const WindowOptions& opt
         "[text] there are {} tokens, expected more than the {} that the model looks at; give more "
         "text or a smaller model.context",
         count, options.length);
-  // As many as fit behind any first offset, so that every epoch has as many.
+  // As many as fit after any offset, so that every epoch has the same number.
   windows_ = std::max<int64_t>(1, (count - options.length) / options.length);
   rows_ = std::min(options.rows, windows_);
   batches_ = windows_ / rows_;
@@ -67,7 +67,7 @@ TokenWindows::TokenWindows(std::vector<int32_t> tokens, const WindowOptions& opt
 
 TokenWindows::Window TokenWindows::at(const DataState& state) const {
   check(state.epoch >= 0 && state.batch >= 0 && state.batch < batches_,
-        "[text] shall continue with batch {}, but an epoch has only {}; have the files or the "
+        "[text] the run continues with batch {}, but an epoch has only {}; have the files or the "
         "options changed?",
         state.batch, batches_);
   const RandomStream random{options_.seed, stream_of(fmt::format("windows {}", state.epoch))};
@@ -75,7 +75,7 @@ TokenWindows::Window TokenWindows::at(const DataState& state) const {
   std::iota(order.begin(), order.end(), int64_t{0});
   shuffle(order, random);
   const int64_t length = options_.length;
-  // Every target needs a token behind its input.
+  // Every input needs a token after it, its target.
   const int64_t room = static_cast<int64_t>(tokens_.size()) - windows_ * length;
   const int64_t most = std::min(room, length);
   const RandomStream place{options_.seed, stream_of(fmt::format("offset {}", state.epoch))};

@@ -1,4 +1,4 @@
-// Text for language models: files become one long sequence of tokens, and that is cut into windows.
+// Text for language models: files become one long sequence of tokens, which is cut into windows.
 //
 // Each epoch cuts at another place and shuffles the windows, both functions of (seed, epoch), so a
 // DataState says where a run stands, as in data/batches.h.
@@ -14,14 +14,13 @@
 
 namespace heed {
 
-// What stands in a file, plain or gzip, line ends included.
+// The content of a file, plain or gzip, line ends included.
 std::string read_text(const std::string& file);
 
 struct TextSource {
   std::vector<std::string> files;
   std::shared_ptr<const Tokenizer> tokenizer;
-  // END follows every line instead of a line end; otherwise it follows every file, where the
-  // tokenizer has one.
+  // END replaces every line end; otherwise it follows every file, if the tokenizer has one.
   bool line_end = false;
 };
 std::vector<int32_t> read_tokens(const TextSource& source);
@@ -34,12 +33,12 @@ struct WindowOptions {
 
 class TokenWindows {
  public:
-  // Shorter texts than a window and one token are an Error.
+  // Fewer tokens than a window and one more are an Error.
   TokenWindows(std::vector<int32_t> tokens, const WindowOptions& options);
 
   struct Window {
     std::vector<int32_t> input;   // [rows, length]
-    std::vector<int32_t> target;  // [rows, length]: each input's next
+    std::vector<int32_t> target;  // [rows, length]: the token after each input
     DataState after;
   };
   // The batch at the state, a pure function of it.

@@ -1,6 +1,7 @@
 // Cross-entropy of a softmax over the last axis, with label smoothing and ignored positions.
 #pragma once
 
+#include "base/ignore.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
@@ -8,7 +9,7 @@ namespace heed {
 
 struct CrossEntropyOptions {
   float label_smoothing = 0.0F;
-  int32_t ignore = -100;                  // targets that do not count
+  int32_t ignore = kIgnore;               // targets that do not count
   Tensor weights = {};                    // f32 [V]: how much each class counts
   Reduction reduction = Reduction::mean;  // mean: over the (weights of the) targets that count
 };

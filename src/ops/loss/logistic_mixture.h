@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "base/ignore.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
@@ -12,7 +13,7 @@ namespace heed {
 struct LogisticMixtureOptions {
   int64_t levels = 256;                   // 2 to 65536; level v stands at 2 v / (levels - 1) - 1
   Reduction reduction = Reduction::mean;  // mean: over the targets that count
-  int32_t ignore = -100;                  // targets that do not count
+  int32_t ignore = kIgnore;               // targets that do not count
 };
 
 // The negative log-likelihood in nats: parameters [..., 3K] (K logits of the weights, K means, K

@@ -1,6 +1,5 @@
-// Byte-pair encoding on numbers: of all neighbours that may merge, those of the lowest rank do, the
-// leftmost first, until none may (Sennrich et al., 2016). Filled once, then safe to use from any
-// thread.
+// Byte-pair encoding on ids: the pair of neighbours with the lowest rank merges, the leftmost
+// first, until no pair can (Sennrich et al., 2016). Filled once, then safe to use from any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +13,8 @@ class BpeMerges {
  public:
   void reserve(size_t merges);
 
-  // Merges are added in order of rank. Ids are at least 0. False, and nothing is added, if the two
-  // merge already.
+  // Merges are added in order of rank. Ids are at least 0. Returns false and adds nothing if the
+  // two already have a merge.
   bool add(int32_t left, int32_t right, int32_t merged);
 
   // Merges symbols in place and returns how many are left, at the front.

@@ -56,7 +56,7 @@ void ByteBpe::fill_pieces(std::string_view where) {
     check(!piece.empty(), "[{}] piece {} is empty", where, id);
     const std::optional<std::string> plain = from_byte_alphabet(piece);
     check(plain || roles_[static_cast<size_t>(id)] != Role::bytes,
-          "[{}] piece {} is \"{}\", which is no added token and not in GPT-2's byte alphabet",
+          "[{}] piece {} is \"{}\", which is neither an added token nor in GPT-2's byte alphabet",
           where, id, piece);
     const int32_t same = plain ? pieces_.add(*plain) : pieces_.add(piece, /*searchable=*/false);
     check(same < 0, "[{}] pieces {} and {} are both \"{}\"", where, same, id, piece);
@@ -83,7 +83,7 @@ void ByteBpe::fill_merges(std::string_view where, std::span<const int64_t> merge
       const std::optional<std::string> plain = from_byte_alphabet(part);
       const int32_t id = plain ? pieces_.find(*plain) : -1;
       if (id < 0) {
-        fail("[{}] {} merges \"{}\" and \"{}\", but \"{}\" is no piece", where, place(), left,
+        fail("[{}] {} merges \"{}\" and \"{}\", but \"{}\" is not a piece", where, place(), left,
              right, part);
       }
       return id;
@@ -93,7 +93,7 @@ void ByteBpe::fill_merges(std::string_view where, std::span<const int64_t> merge
     bytes.assign(pieces_.bytes_of(left_id)).append(pieces_.bytes_of(right_id));
     const int32_t merged = pieces_.find(bytes);
     if (merged < 0) {
-      fail("[{}] {} merges \"{}\" and \"{}\", but \"{}{}\" is no piece", where, place(), left,
+      fail("[{}] {} merges \"{}\" and \"{}\", but \"{}{}\" is not a piece", where, place(), left,
            right, left, right);
     }
     if (!merges_.add(left_id, right_id, merged)) {
@@ -133,18 +133,42 @@ void ByteBpe::encode_plain(std::string_view text, std::vector<int32_t>& ids) con
   });
 }
 
+size_t ByteBpe::encode_part(std::string_view text, std::vector<int32_t>& ids) const {
+  if (content_.add_prefix_space && !text.starts_with(' ')) {
+    encode_plain(" " + std::string(text), ids);
+    return 1;
+  }
+  encode_plain(text, ids);
+  return 0;
+}
+
 std::vector<int32_t> ByteBpe::encode(std::string_view text) const {
   std::vector<int32_t> ids;
   ids.reserve(text.size() / 3);
+  added_.for_each_part(
+      text, [&](std::string_view part) { encode_part(part, ids); },
+      [&](int32_t id, std::string_view /*token*/) { ids.push_back(id); });
+  return ids;
+}
+
+Encoding ByteBpe::encode_with_offsets(std::string_view text) const {
+  Encoding result;
   const auto on_text = [&](std::string_view part) {
-    if (content_.add_prefix_space && !part.starts_with(' ')) {
-      encode_plain(" " + std::string(part), ids);
-    } else {
-      encode_plain(part, ids);
+    const size_t inserted = encode_part(part, result.ids);
+    const auto start = static_cast<size_t>(part.data() - text.data());
+    size_t at = 0;  // in the part with the space in front: its bytes are those of the tokens
+    for (size_t i = result.ranges.size(); i < result.ids.size(); ++i) {
+      const size_t end = at + pieces_.bytes_of(result.ids[i]).size();
+      result.ranges.push_back({start + std::max(at, inserted) - inserted, start + end - inserted});
+      at = end;
     }
   };
-  added_.for_each_part(text, on_text, [&](int32_t id) { ids.push_back(id); });
-  return ids;
+  added_.for_each_part(text, on_text, [&](int32_t id, std::string_view token) {
+    const auto start = static_cast<size_t>(token.data() - text.data());
+    result.ids.push_back(id);
+    result.ranges.push_back({start, start + token.size()});
+  });
+  return result;
 }
 
 std::string ByteBpe::decode(std::span<const int32_t> ids) const {

@@ -1,7 +1,7 @@
 // GPT-2's tokenizer: byte-pair encoding that begins with the 256 bytes, so nothing is unknown.
 //
 // encode() cuts text into words (gpt2_split.h) and merges inside each; added tokens are found in
-// the text as they are written. decode(encode(x)) gives the bytes of x again, whatever they are:
+// the text as they are written. decode(encode(x)) returns the bytes of x, whatever they are:
 // only a special token that x spells out vanishes, and add_prefix_space leaves its space.
 // Immutable; all const functions may be called from any thread.
 #pragma once
@@ -31,8 +31,8 @@ class ByteBpe final : public Tokenizer {
   struct Content {
     std::vector<std::string> pieces;  // by id, in GPT-2's byte alphabet: "Ġthe"
     std::vector<std::pair<std::string, std::string>> merges;  // in order of rank
-    // With the ids of pieces of the same text, or with those that follow the last piece's: these
-    // become pieces too.
+    // Either pieces, under their ids, or new tokens whose ids follow the last piece's; these become
+    // pieces too.
     std::vector<AddedToken> added;
     bool add_prefix_space = false;  // a text that does not begin with " " gets one
   };
@@ -51,6 +51,7 @@ class ByteBpe final : public Tokenizer {
   const Content& content() const { return content_; }  // added tokens are among the pieces
 
   std::vector<int32_t> encode(std::string_view text) const override;
+  Encoding encode_with_offsets(std::string_view text) const override;
   std::string decode(std::span<const int32_t> ids) const override;
   int32_t size() const override { return static_cast<int32_t>(content_.pieces.size()); }
   std::string piece(int32_t id) const override;
@@ -62,8 +63,8 @@ class ByteBpe final : public Tokenizer {
   std::string serialize() const override;
 
  private:
-  // `merge_lines` says in which line each merge stands, for messages; empty if they come from no
-  // file of lines.
+  // `merge_lines` has the line number of each merge, for messages; empty if they do not come from
+  // a file of lines.
   ByteBpe(Content content, std::string_view where, std::span<const int64_t> merge_lines);
 
   void append_added(std::string_view where);
@@ -71,6 +72,8 @@ class ByteBpe final : public Tokenizer {
   void fill_merges(std::string_view where, std::span<const int64_t> merge_lines);
 
   void encode_plain(std::string_view text, std::vector<int32_t>& ids) const;
+  // Puts a space in front if the text gets one, and encodes; returns how many bytes were put there.
+  size_t encode_part(std::string_view text, std::vector<int32_t>& ids) const;
   void merge_word(std::string_view word, std::vector<int32_t>& ids) const;
   bool is_whole(int32_t id) const;
   void check_id(int32_t id) const;
@@ -84,9 +87,9 @@ class ByteBpe final : public Tokenizer {
   std::vector<Role> roles_;
   std::array<int32_t, 256> byte_ids_ = {};
   BpeMerges merges_;
-  // By id: whether merging a word of just these bytes arrives at this piece, so that it need not be
-  // done again. Not so for every piece, since another merge of a lower rank may come between. Found
-  // out when first asked, by whichever thread: all find the same, and loading stays fast.
+  // By id: whether merging a word of just these bytes yields this piece, so that merging can be
+  // skipped. Not every piece does, since another merge of a lower rank may get in between. Computed
+  // on first use, by any thread: all get the same answer, and loading stays fast.
   enum class Whole : uint8_t { unknown, yes, no };
   mutable std::vector<std::atomic<Whole>> whole_;
 };

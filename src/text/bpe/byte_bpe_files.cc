@@ -9,8 +9,8 @@
 namespace heed {
 namespace {
 
-// Reads {"piece": id, ...} without building a tree, which takes most of the time otherwise; and a
-// tree would hide a name that is there twice.
+// Reads {"piece": id, ...} without building a tree, which would take most of the time and hide
+// duplicate names.
 class VocabularyReader final : public nlohmann::json_sax<Json> {
  public:
   explicit VocabularyReader(std::string_view where) : where_(where) {}
@@ -57,7 +57,7 @@ class VocabularyReader final : public nlohmann::json_sax<Json> {
   bool end_array() override { return true; }
   bool parse_error(size_t /*position*/, const std::string& /*token*/,
                    const Json::exception& error) override {
-    fail("[{}] this is no JSON: {}", where_, error.what());
+    fail("[{}] this is not JSON: {}", where_, error.what());
   }
 
  private:

@@ -24,7 +24,7 @@ std::unordered_map<std::string_view, int64_t> count_words(const std::vector<std:
     for_each_gpt2_word(text, [&](std::string_view word) { ++counts[word]; });
   };
   for (const std::string& text : texts) {
-    added.for_each_part(text, on_text, [](int32_t /*end*/) {});
+    added.for_each_part(text, on_text, [](int32_t /*end*/, std::string_view /*token*/) {});
   }
   return counts;
 }
@@ -66,7 +66,7 @@ std::shared_ptr<const ByteBpe> train_byte_bpe(const std::vector<std::string>& te
     }
     const std::string& first = pieces[static_cast<size_t>(left)];
     const std::string& second = pieces[static_cast<size_t>(right)];
-    // "abc" may also come of other parts. As in GPT-2's own list, a piece has one merge.
+    // "abc" may also result from other parts. As in GPT-2's own list, each piece has one merge.
     if (!known.insert(first + second).second) {
       return kStayApart;
     }

@@ -47,7 +47,7 @@ Character read_character(std::string_view text, size_t at) {
   return {kind_of(character.value), character.bytes.size()};
 }
 
-// Where the characters of this kind end that stand at `at` and behind it.
+// Where the run of characters of this kind that starts at `at` ends.
 size_t end_of_run(std::string_view text, size_t at, Kind kind) {
   while (at < text.size()) {
     const Character next = read_character(text, at);
@@ -77,8 +77,8 @@ size_t contraction(std::string_view text) {
   }
 }
 
-// All of it at the end of a text; before a word all but the last character, which a word takes
-// along if it is " ".
+// At the end of a text the whole run; before a word all but its last character, which joins the
+// word if it is " ".
 size_t end_of_spaces(std::string_view text) {
   size_t last = 0;
   size_t at = 0;

@@ -1,4 +1,4 @@
-// GPT-2's words: the pieces of text inside which its merges stay. What its published pattern says,
+// GPT-2's words: the pieces of text that its merges do not cross. This is its published pattern,
 //   's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 // without a pattern engine. A byte that is not UTF-8 counts as a character that is neither letter
 // nor number nor space, so any text is the sum of its words. May be called from any thread.

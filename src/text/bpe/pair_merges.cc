@@ -19,7 +19,7 @@ Pair pair_of(int32_t left, int32_t right) {
 int32_t left_of(Pair pair) { return static_cast<int32_t>(pair >> 32U); }
 int32_t right_of(Pair pair) { return static_cast<int32_t>(pair & 0xFFFFFFFFU); }
 
-// Where a symbol stands among all those of all words.
+// The index of a symbol among those of all words.
 using Place = uint32_t;
 constexpr Place kNone = std::numeric_limits<Place>::max();
 constexpr int32_t kGone = -1;  // joined to the symbol before
@@ -64,7 +64,7 @@ class Chains {
     queue_grown();
   }
 
-  // The most frequent pair. What the queue says may be out of date, but never too small.
+  // The most frequent pair. Counts in the queue may be out of date, but are never too small.
   std::optional<Candidate> next() {
     while (!queue_.empty()) {
       const Candidate top = queue_.top();

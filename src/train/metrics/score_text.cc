@@ -56,10 +56,7 @@ void tokenize_13a(std::u32string& text) {
   replace_all(text, U"<skipped>", U"");
   replace_all(text, U"-\n", U"");
   replace_all(text, U"\n", U" ");
-  replace_all(text, U"&quot;", U"\"");
-  replace_all(text, U"&amp;", U"&");
-  replace_all(text, U"&lt;", U"<");
-  replace_all(text, U"&gt;", U">");
+  unescape_entities(text);
   text = U' ' + text + U' ';
   split_western_punctuation(text);
   split_number_punctuation(text);
@@ -123,6 +120,13 @@ void replace_all(std::u32string& text, std::u32string_view from, std::u32string_
     copied = found + from.size();
   }
   text = std::move(result.append(text, copied));
+}
+
+void unescape_entities(std::u32string& text) {
+  replace_all(text, U"&quot;", U"\"");
+  replace_all(text, U"&amp;", U"&");
+  replace_all(text, U"&lt;", U"<");
+  replace_all(text, U"&gt;", U">");
 }
 
 void split_western_punctuation(std::u32string& text) { isolate(text, is_western_punctuation); }

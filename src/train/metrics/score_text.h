@@ -41,6 +41,7 @@ void isolate(std::u32string& text, Which which) {  // spaces around the characte
   text = std::move(result);
 }
 void replace_all(std::u32string& text, std::u32string_view from, std::u32string_view to);
+void unescape_entities(std::u32string& text);          // &quot; &amp; &lt; &gt;, in this order
 void split_western_punctuation(std::u32string& text);  // all ASCII punctuation but ' - . ,
 void split_number_punctuation(std::u32string& text);   // . and , outside numbers; - after a digit
 

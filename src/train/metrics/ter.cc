@@ -30,10 +30,7 @@ bool is_ideograph(char32_t c) {
 void normalize_western(std::u32string& text) {
   replace_all(text, U"\n-", U"");
   replace_all(text, U"\n", U" ");
-  replace_all(text, U"&quot;", U"\"");
-  replace_all(text, U"&amp;", U"&");
-  replace_all(text, U"&lt;", U"<");
-  replace_all(text, U"&gt;", U">");
+  unescape_entities(text);
   text = U' ' + text + U' ';
   split_western_punctuation(text);
   replace_all(text, U"'s ", U" 's ");

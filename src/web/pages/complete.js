@@ -1,4 +1,4 @@
-// A language model goes on with a text: token by token, with what else it thought of.
+// A language model continues a text token by token, and shows the alternatives it considered.
 import { postJson, postStream } from "../api.js";
 import { announce, element } from "../dom.js";
 import { AttentionView } from "../parts/attention.js";
@@ -12,7 +12,7 @@ export const about = {
   title: "Complete",
   abilities: ["complete"],
   wants: "language model",
-  lead: "Give a beginning; the model goes on. The stronger a token is coloured, the less likely it was.",
+  lead: "Give a beginning; the model continues. The stronger a token is coloured, the less likely it was.",
   start: {
     text: "Start the server with a language model, such as GPT-2's folder:",
     command: "heed serve --model gpt2=models/gpt2",

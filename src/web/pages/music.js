@@ -1,4 +1,4 @@
-// A motif is written, played or loaded; the model goes on with it, and every new note tells what it
+// A motif is written, played or loaded; the model continues it, and every new note shows what it
 // looked back at.
 import { postStream } from "../api.js";
 import { bytesOf } from "../bytes.js";
@@ -28,7 +28,7 @@ export const about = {
   title: "Music",
   abilities: ["music"],
   wants: "music model",
-  lead: "Write a motif, or drop a MIDI file. The model goes on with it, and you hear it and see what it remembered.",
+  lead: "Write a motif, or drop a MIDI file. The model continues it; you hear the music and see what the model looked back at.",
   start: {
     text: "Start the server with a model that heed train made from MIDI files:",
     command: "heed serve --model piano=runs/piano",
@@ -120,7 +120,7 @@ class MusicPage {
       this.file.value = "";
     };
     this.keepSeconds = slider({
-      label: "Keep of the file",
+      label: "Seconds to keep of the file",
       min: 1,
       max: 30,
       step: 0.5,
@@ -165,9 +165,9 @@ class MusicPage {
     this.status = element("p", { class: "hint", role: "status" });
     this.go = button("Continue the music", { class: "primary", onclick: () => this.#compose() });
     this.stop = button("Stop", { disabled: true, onclick: () => this.composing.stop() });
-    this.more = button("Keep and go on", {
+    this.more = button("Keep and continue", {
       disabled: true,
-      title: "All of it becomes the motif",
+      title: "Everything becomes the motif",
       onclick: () => this.#keep(),
     });
     this.download = button("Download MIDI", {
@@ -223,7 +223,7 @@ class MusicPage {
         { class: "hint", id: hint },
         "Drag to draw a note, double click removes it; or drop a MIDI file here. With the keyboard: arrows move, ",
         element("kbd", {}, "Enter"),
-        " puts or removes, ",
+        " adds or removes, ",
         element("kbd", {}, "A"),
         " to ",
         element("kbd", {}, "K"),

@@ -37,7 +37,7 @@ class TrainingPage {
     this.loss = new LineChart({ title: "Loss" });
     this.metric = new LineChart({ title: "Validation score" });
     this.rate = new LineChart({ title: "Learning rate" });
-    this.speed = new LineChart({ title: "Tokens a second", fromZero: true });
+    this.speed = new LineChart({ title: "Tokens per second", fromZero: true });
     this.examples = element("ul", { class: "examples" });
     this.examplesCard = card("Examples", this.examples);
     this.element = element(
@@ -103,7 +103,7 @@ class TrainingPage {
       ["Loss", last.loss !== undefined && niceNumber(last.loss)],
       ["Validation loss", lastValidation?.loss !== undefined && niceNumber(lastValidation.loss)],
       [lastValidation?.metric, lastValidation?.value !== undefined && niceNumber(lastValidation.value)],
-      ["Tokens a second", last.tokens_per_second && niceNumber(Math.round(last.tokens_per_second))],
+      ["Tokens per second", last.tokens_per_second && niceNumber(Math.round(last.tokens_per_second))],
     ];
     this.facts.replaceChildren(
       ...facts
@@ -122,7 +122,7 @@ class TrainingPage {
       true,
     );
     this.#showOptional(this.rate, "learning rate", "--series-4", pointsOf(metrics, "rate"));
-    this.#showOptional(this.speed, "tokens a second", "--series-1", pointsOf(metrics, "tokens_per_second"));
+    this.#showOptional(this.speed, "tokens per second", "--series-1", pointsOf(metrics, "tokens_per_second"));
     const told = validation
       .filter((row) => row.example)
       .slice(-kShownExamples)

@@ -160,7 +160,7 @@ function classResult(text, result) {
 
 function classifyView(models) {
   const text = textField({
-    label: "Texts, one a line",
+    label: "Texts, one per line",
     rows: 4,
     value: "A warm and funny film that I will watch again.\nTwo hours that felt like ten.",
   });
@@ -216,7 +216,7 @@ function cosine(a, b) {
 
 function embedView(models) {
   const text = textField({
-    label: "Texts, one a line",
+    label: "Texts, one per line",
     rows: 6,
     value:
       "The cat sleeps on the sofa.\nA kitten is napping on the couch.\nStocks fell sharply on Monday.\n" +

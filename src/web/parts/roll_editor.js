@@ -1,6 +1,6 @@
 // Writing on a piano roll. Mouse: drag on an empty place to draw a note, a note to move it, its right end
-// to lengthen it; double click removes. Touch: tap to put or remove. Keyboard: arrows move a cursor, Enter
-// puts or removes, letters play and write like a piano's keys.
+// to lengthen it; double click removes. Touch: tap to add or remove. Keyboard: arrows move a cursor, Enter
+// adds or removes, letters play and write like a piano's keys.
 import { announce, clamp } from "../dom.js";
 import { pitchSpoken } from "../music/pitch.js";
 
