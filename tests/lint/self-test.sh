@@ -20,7 +20,7 @@ expect() {
 # A fresh tree of sources with the settings of the real one.
 new_tree() {
   rm -rf "$work/tree"
-  mkdir -p "$work/tree/src/"{base,tensor,kernels,data,train,serve,web} "$work/tree/build"
+  mkdir -p "$work/tree/src/"{base,tensor,kernels,data,train,tasks,serve,web} "$work/tree/build"
   cp "$root"/.clang-format "$root"/.clang-tidy "$work/tree/"
   tree=$work/tree
 }
@@ -42,8 +42,9 @@ expect pass "4 files" "$layers" "$tree/src"
 echo '#include "tensor/tensor.h"' >"$tree/src/base/error.h"
 expect fail 'base/error.h:1: base/ (layer 0) may not include "tensor/tensor.h" (layer 1)' "$layers" "$tree/src"
 new_tree
-printf '\n  #  include "serve/engine.h"\n' >"$tree/src/train/trainer.cc" # the same number is not lower
-expect fail 'train/trainer.cc:2: train/ (layer 8) may not include "serve/engine.h" (layer 8)' "$layers" "$tree/src"
+printf '\n  #  include "serve/engine.h"\n' >"$tree/src/tasks/task.cc" # the same number is not lower
+expect fail 'tasks/task.cc:2: tasks/ (layer 9) may not include "serve/engine.h" (layer 9)' "$layers" "$tree/src"
+rm "$tree/src/tasks/task.cc"
 echo '#include "error.h"' >"$tree/src/train/trainer.cc"
 expect fail 'by its path from src/' "$layers" "$tree/src"
 echo '#include "heed.h"' >"$tree/src/train/trainer.cc"
@@ -111,6 +112,37 @@ expect pass "1 files, 0 of them to look at" "$tidy" "$tree/build" "$file"
 echo 'int f(int* x) { return x != 0 ? *x : 0; }' >"$file"
 expect fail "modernize-use-nullptr" "$tidy" "$tree/build" "$file"
 expect fail "modernize-use-nullptr" "$tidy" "$tree/build" "$file" # a failure is not remembered as a pass
+
+# A changed header makes the files that include it come up again, and only those.
+mkdir -p "$tree/tools"
+cp "$tidy" "$tree/tools/"
+own_tidy="$tree/tools/check-tidy.sh"
+echo 'int g();' >"$tree/src/base/g.h"
+printf '#include "base/g.h"\nint f() { return g(); }\n' >"$file"
+echo 'int h() { return 1; }' >"$tree/src/base/h.cc"
+cat >"$tree/build/compile_commands.json" <<END
+[{"directory": "$tree", "command": "c++ -Winvalid-pch -include $tree/build/cmake_pch.hxx -std=c++20 -Isrc -c $file", "file": "$file"},
+{"directory": "$tree", "command": "c++ -std=c++20 -Isrc -c $tree/src/base/h.cc", "file": "$tree/src/base/h.cc"}]
+END
+expect pass "2 files, 2 of them to look at" "$own_tidy" "$tree/build"
+echo 'int g(); // more' >"$tree/src/base/g.h"
+expect pass "2 files, 1 of them to look at" "$own_tidy" "$tree/build"
+git_of_tree() { git -C "$tree" -c user.name=self-test -c user.email=self-test@localhost "$@"; }
+git_of_tree init --quiet
+echo build >"$tree/.gitignore"
+git_of_tree add .
+git_of_tree commit --quiet --message "first"
+expect pass "0 files, 0 of them to look at" "$own_tidy" "$tree/build" --changed
+echo 'int g(); // even more' >"$tree/src/base/g.h"
+expect pass "1 files, 1 of them to look at" "$own_tidy" "$tree/build" --changed
+printf '#include "base/g.h"\nint* f() { return 0; }\n' >"$file"
+git_of_tree commit --quiet --all --message "second"
+expect fail "modernize-use-nullptr" "$own_tidy" "$tree/build" --changed
+expect fail "modernize-use-nullptr" "$own_tidy" "$tree/build" --changed # the commit is not remembered as a pass
+printf '#include "base/g.h"\nint* f() { return nullptr; }\n' >"$file"
+git_of_tree commit --quiet --all --message "third"
+expect pass "1 files, 1 of them to look at" "$own_tidy" "$tree/build" --changed
+expect pass "0 files, 0 of them to look at" "$own_tidy" "$tree/build" --changed
 
 deps="$root/tools/install-deps.sh"
 expect pass "libdnnl-dev" "$deps" --list build

@@ -33,8 +33,9 @@ TEST(Resume, GivesTheSameBitsWhereverItWasInterrupted) {
   const std::vector<std::string> expected{"checkpoint-16", "checkpoint-20", "checkpoint-24"};
   ASSERT_EQ(checkpoint_names(folder / "whole"), expected);
   int trial = 0;
-  for (const std::vector<int64_t>& stops : std::vector<std::vector<int64_t>>{
-           {0}, {1}, {4}, {5}, {10}, {19}, {20}, {23}, {2, 3, 7, 18}}) {
+  // Before the first step, at a checkpoint, behind one, before the last step, and several times.
+  for (const std::vector<int64_t>& stops :
+       std::vector<std::vector<int64_t>>{{0}, {4}, {5}, {23}, {2, 3, 7, 18}}) {
     SCOPED_TRACE(stops.front());
     const fs::path run = folder / fmt::format("parts-{}", trial++);
     train_in_parts(recipe, run, stops);
