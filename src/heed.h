@@ -16,6 +16,7 @@
 #include "models/translation/conv.h"
 #include "models/translation/rnn.h"
 #include "models/translation/transformer.h"
+#include "nn/attention_scope.h"
 #include "nn/parameters.h"
 #include "nn/transformer.h"
 #include "ops/attention/additive_attention.h"
