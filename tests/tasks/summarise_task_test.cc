@@ -53,8 +53,8 @@ TEST(SummariseTask, LearnsWhatMatters) {
     SCOPED_TRACE(attention);
     const TemporaryFolder folder;
     Watcher watcher;
-    Trainer trainer(prepare_run(parse_recipe(summarise_recipe(folder, attention), "test"), folder / "run",
-                    false, watcher);
+    const Recipe recipe = parse_recipe(summarise_recipe(folder, attention), "test");
+    Trainer trainer(prepare_run(recipe, folder / "run", false, watcher), watcher);
     EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
     ASSERT_EQ(watcher.validations.size(), 1U);
     EXPECT_LT(watcher.validations.back().score.loss, 0.1);  // guessing costs log(5) / 3 = 0.54
@@ -76,7 +76,7 @@ TEST(SummariseTask, LongSourcesLoseTheirEndAndLongSummariesAreNamed) {
   recipe["validation"]["every"] = 0;
   folder.write("train.tsv", std::string(100, 'a') + "\tb\nab\tc\n");
   Watcher watcher;
-  Trainer fits(parse_recipe(recipe, "test"), folder / "run", false, watcher), watcher);
+  Trainer fits(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher), watcher);
   EXPECT_EQ(fits.run(watcher.stop), TrainEnd::finished);
 
   folder.write("train.tsv", "ab\tc\nab\t" + std::string(30, 'c') + "\n");

@@ -30,6 +30,8 @@ void* counted(size_t size, size_t align) {
 
 }  // namespace
 
+// gcc sees through operator delete and takes free() for a mistake.
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 void* operator new(size_t size) { return counted(size, alignof(std::max_align_t)); }
 void* operator new(size_t size, std::align_val_t align) {
   return counted(size, static_cast<size_t>(align));
