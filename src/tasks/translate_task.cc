@@ -42,7 +42,7 @@ std::vector<PairFiles> pair_files(const PairDataConfig& data) {
   return files;
 }
 
-// The code that is given, or the extension of the first file: de for train.de.gz.
+// The code that is given, or an extension of two letters of the first file: de for train.de.gz.
 std::string language_of(const std::string& given, const std::vector<std::string>& files) {
   if (!given.empty() || files.empty()) {
     return given;
@@ -52,10 +52,10 @@ std::string language_of(const std::string& given, const std::vector<std::string>
     file.replace_extension();
   }
   const std::string code = file.extension().string();
-  const bool plausible =
-      (code.size() == 3 || code.size() == 4) &&
+  const bool two_letters =
+      code.size() == 3 &&
       std::all_of(code.begin() + 1, code.end(), [](char c) { return 'a' <= c && c <= 'z'; });
-  return plausible && code != ".txt" ? code.substr(1) : "";
+  return two_letters ? code.substr(1) : "";
 }
 
 }  // namespace

@@ -115,6 +115,9 @@ void for_each_path(Json& json, const TaskKind& task, const Body& body) {
       continue;
     }
     const bool list = value->is_array();
+    if (list != field.initial.starts_with("[")) {
+      continue;  // reading the config says what is wrong
+    }
     for (Json& path : list ? * value : * value = Json::array({*value})) {
       if (path.is_string()) {
         path = body(field.name, path.get<std::string>());
@@ -205,6 +208,13 @@ Json part_of(const Json& json, const Json& shape) {
   return part;
 }
 
+// A recipe of the task with every key that it can have, but for the model's.
+Json shape_of(const TaskKind& task) {
+  Json shape = config::write(Recipe{});
+  shape.merge_patch(task.resolve(Json::object(), task.name));
+  return shape;
+}
+
 bool has_key(const TaskKind& task, const std::string& key) {
   const std::vector<config::FieldHelp> fields = task.fields();
   return std::any_of(fields.begin(), fields.end(), [&](const config::FieldHelp& field) {
@@ -259,6 +269,25 @@ std::vector<std::string> unused_keys(const Json& json, const Json& shape, const 
   return unused;
 }
 
+// The same for the base of a recipe, whose own task they may be for: they go without a word.
+void drop_unused_keys(Json& json, const Json& shape, std::span<const TaskKind> tasks,
+                      const std::string& path = "") {
+  std::vector<std::string> unused;
+  for (auto& [name, value] : json.items()) {
+    const std::string key = config::joined(path, name);
+    if (!shape.contains(name)) {
+      const bool known = std::any_of(tasks.begin(), tasks.end(),
+                                     [&](const TaskKind& task) { return has_key(task, key); });
+      unused.insert(unused.end(), known ? 1 : 0, name);
+    } else if (value.is_object() && shape[name].is_object()) {
+      drop_unused_keys(value, shape[name], tasks, key);
+    }
+  }
+  for (const std::string& name : unused) {
+    json.erase(name);
+  }
+}
+
 void check_whole(const Recipe& recipe, const std::string& where) {
   recipe.kind->check(recipe, where);
   check(recipe.train.steps > 0 || recipe.train.epochs > 0 || recipe.train.minutes > 0,
@@ -285,9 +314,7 @@ Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKin
   recipe.kind = &find_task(recipe.task, tasks, where);
   const Json own = recipe.kind->resolve(Json::object(), where);
   recipe.own = recipe.kind->resolve(part_of(json, own), where);
-  Json shape = common;
-  shape.merge_patch(own);
-  recipe.unused = unused_keys(json, shape, *recipe.kind, tasks, where);
+  recipe.unused = unused_keys(json, shape_of(*recipe.kind), *recipe.kind, tasks, where);
   if (model.is_object() && !model.contains("kind")) {
     model["kind"] = recipe.kind->model;
   }
@@ -308,6 +335,9 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> settings,
   Json json = Json::object();
   for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
     expand_paths(each->json, task, each->folder);
+    if (&*each != &chain.front()) {
+      drop_unused_keys(each->json, shape_of(task), tasks);
+    }
     put_over(json, each->json);
   }
   for (const std::string& setting : settings) {

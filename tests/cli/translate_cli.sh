@@ -24,7 +24,7 @@ expect_error "holds a run already" "$heed" train recipe.toml --out run
 expect_error "was begun with another model.width" "$heed" train recipe.toml --out run --resume --set model.width=64
 expect_error "did you mean train.steps?" "$heed" train recipe.toml --set train.step=3
 expect_error "no.toml" "$heed" train no.toml
-"$heed" train --keys > keys.txt
+"$heed" train --keys translate > keys.txt
 grep -q "train.label_smoothing" keys.txt || fail "train --keys"
 
 # translate: as many lines, in their order, empty ones stay empty; the model has learned something

@@ -155,7 +155,7 @@ TEST(ClassifyTask, BeginsWithAMaskedModel) {
   recipe["model"] = {{"kind", "bert"}, {"dropout", 0.25}};
   NotedWatcher watcher;
   train(recipe, folder / "run", watcher);
-  ASSERT_EQ(watcher.notes.size(), 1U);
+  ASSERT_EQ(watcher.notes.size(), 2U);
   EXPECT_EQ(watcher.notes[0], fmt::format("begins with {}; new: classes.weight, classes.bias",
                                           (folder / "masked").string()));
   const auto before = load_as<TextEncoder>(folder / "masked", DType::f32);

@@ -313,6 +313,17 @@ TEST(Recipe, AKeyOfOtherTasksIsNotUsedAndSaysWhose) {
   EXPECT_TRUE(recipe_of(kSmall).unused.empty());
 }
 
+TEST(Recipe, KeysOfABaseThatAreForItsOwnTaskGoWithoutAWord) {
+  const TemporaryFolder folder;
+  folder.write("base.toml", kSmall + "agreement = 1.0\n[text]\nkind = \"char\"\n");
+  const fs::path file = folder.write(
+      "r.toml", "base = \"base.toml\"\ntask = \"language\"\n[data]\ntext = [\"/t\"]\n");
+  const Recipe recipe = read_recipe(file);
+  EXPECT_TRUE(recipe.unused.empty());
+  EXPECT_EQ(write_recipe(recipe)["text"]["kind"], "char");
+  EXPECT_EQ(read_recipe(file, Texts{"data.pool=3"}).unused.size(), 1U);
+}
+
 TEST(Recipe, ATaskThatDoesNotExistIsAnError) {
   EXPECT_EQ(error_of_recipe(kSmall, {"task=sing"}),
             "[FILE] task is \"sing\", expected one of: translate, language, masked, classify, "
