@@ -259,7 +259,7 @@ TEST(Tokenizer, LoadingSaysWhatIsWrong) {
   };
   EXPECT_NE(load("a.model", "").find("file is empty"), std::string::npos);
   EXPECT_NE(load("a.model", "hello").find("not a SentencePiece model"), std::string::npos);
-  EXPECT_NE(load("a.json", "hello").find("no JSON"), std::string::npos);
+  EXPECT_NE(load("a.json", "hello").find("not JSON"), std::string::npos);
   EXPECT_NE(load("a.txt", "x\n\ny\n").find("token 1 is empty"), std::string::npos);
   EXPECT_NE(error_of([&] { load_tokenizer(folder / "b.model"); }).find("No such file"),
             std::string::npos);
@@ -273,8 +273,14 @@ void load_and_use(const std::string& bytes) {
   } catch (const Error&) {
     return;
   }
-  const std::vector<int32_t> ids = tokenizer->encode("Ein Hund: „läuft“ … ﬁx ½ Ａ　\u0344 \xFF 😀");
+  const std::string text = "Ein Hund: „läuft“ … ﬁx ½ Ａ　\u0344 \xFF 😀";
+  const std::vector<int32_t> ids = tokenizer->encode(text);
   tokenizer->decode(ids);
+  const Encoding encoding = tokenizer->encode_with_offsets(text);
+  EXPECT_EQ(encoding.ids, ids);
+  for (const TextRange& range : encoding.ranges) {
+    EXPECT_TRUE(range.begin <= range.end && range.end <= text.size());
+  }
   for (const int32_t id : ids) {
     tokenizer->piece(id);
   }
