@@ -226,13 +226,15 @@ TEST(Translator, NothingIsSaidBeyondTheLongest) {
   for (const Json& more :
        {Json{{"positions", "learned"}, {"longest", 16}}, Json{{"kind", "conv"}, {"longest", 16}}}) {
     const Loaded loaded(more);
+    const Tokenizer& tokenizer = *loaded.model->tokenizers.target;
+    const std::vector<DecodeRequest> requests{
+        {tokenizer.encode("the fox")}, {tokenizer.encode("fox"), tokenizer.encode("the lazy")}};
     for (const bool forced : {false, true}) {
-      const Translator translator(*loaded.model,
-                                  {.decode = {.max_length = 1000, .forced_length = forced}});
-      const std::vector<SourceText> texts{{"the fox"}, {"the quick", "the lazy dog"}};
-      for (const Translator::Result& result : translator.translate(texts)) {
-        const std::string& text = result.best.front().text;
-        EXPECT_LE(loaded.model->tokenizers.target->encode(text).size(), 16U) << text;
+      const DecodeOptions options{
+          .max_length = 1000, .forced_length = forced, .special = tokenizer.special()};
+      for (const auto& best : decode_all(*loaded.model->model, requests, options, 4096)) {
+        EXPECT_LE(best.front().ids.size(), 16U);
+        EXPECT_TRUE(!forced || best.front().ids.size() == 16);
       }
     }
     const Translator translator(*loaded.model, {});

@@ -9,7 +9,7 @@ namespace heed::testing {
 namespace {
 
 constexpr VocabularySizes kSeparate{.source = 48, .target = 64, .joint = false};
-constexpr ImageSizes kImages{.rows = 8, .columns = 8, .channels = 3, .levels = 4};
+constexpr ImageSizes kImages{.rows = 28, .columns = 28, .channels = 1, .levels = 4};
 
 Json resolved(const std::string& kind) { return resolve_model_config({{"kind", kind}}, "test"); }
 
@@ -128,7 +128,7 @@ TEST(Registry, ModelsThatCannotFollow) {
   Json narrow = resolved("pixel_cnn");
   narrow["columns"] = 7;
   expect_error([&] { with_images(narrow, kImages); },
-               "[image] model.columns is 7, but the images have 8");
+               "[image] model.columns is 7, but the images have 28");
 }
 
 }  // namespace
