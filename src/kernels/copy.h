@@ -1,4 +1,4 @@
-// Kernels over flat arrays: conversion, sums, scaling.
+// How kernels take their arrays, and copies between them that convert, scale and add.
 #pragma once
 
 #include <cstdint>
