@@ -18,13 +18,13 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace heed {
 

@@ -163,7 +163,7 @@ TEST(SimilarityTask, SaysWhatIsWrong) {
   recipe = good;
   recipe["validation"]["metric"] = "f1";
   EXPECT_EQ(error(recipe),
-            "[test] validation.metric is \"f1\", expected one of: , pearson, spearman");
+            "[test] validation.metric is \"f1\", expected one of: pearson, spearman");
 }
 
 }  // namespace

@@ -1,0 +1,3 @@
+#include "base/json.h"
+
+HEED_JSON_TEMPLATES(template);
