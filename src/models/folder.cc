@@ -35,7 +35,7 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string
   return std::nullopt;
 }
 
-// Of one of the `parts` that a parameter is stored as.
+// The shape of one of the `parts` that a parameter is stored as.
 std::vector<int64_t> stored_shape(const ParameterEntry& entry, size_t parts, bool transposed) {
   std::vector<int64_t> shape;
   shape.reserve(static_cast<size_t>(entry.shape.rank()));

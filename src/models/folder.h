@@ -83,7 +83,7 @@ void convert_folder(const std::filesystem::path& input, const std::filesystem::p
 bool is_model_folder(const std::filesystem::path& path);  // of Heed's or of Hugging Face's
 // Into the master of a store for training. Every tensor must belong to a parameter of its shape,
 // and every parameter must be there. With `may_lack` the other model may have had other heads:
-// those are left alone, and a parameter of which may_lack(name) is true keeps its first values if
+// those are left alone, and a parameter of which may_lack(name) is true keeps its initial values if
 // it is not there, and is returned.
 std::vector<std::string> load_parameters(
     const std::filesystem::path& path, ParameterStore& store, const Json& model,

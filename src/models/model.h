@@ -24,7 +24,7 @@ struct Batch {
   Tensor source;          // i32 [B,S]
   Tensor source_lengths;  // i32 [B]
   Tensor input;           // i32 [B,T]: START and the target: what the decoder is shown
-  Tensor target;          // i32 [B,T]: the target and END: what it shall say; kIgnore after it
+  Tensor target;          // i32 [B,T]: the target and END: what it learns to say; kIgnore after it
   Tensor target_lengths;  // i32 [B]: of input and target
   int64_t source_tokens = 0;
   int64_t target_tokens = 0;  // that count

@@ -33,7 +33,7 @@ struct ModelSpec {
   bool has_tokenizer() const { return interface != ModelInterface::image; }
 };
 
-// Of the tokenizers that a model is trained with.
+// The sizes of the tokenizers that a model is trained with.
 struct VocabularySizes {
   static constexpr const char* kMissing = "reads no tokens";
 
@@ -52,8 +52,8 @@ struct EncoderHeads {
   std::optional<bool> pooler = {};  // none: as the configuration has it
 };
 
-// Of the images that a model is trained with. A configuration that says otherwise is an Error; 0 in
-// it leaves the size to the data.
+// The sizes of the images that a model is trained with. A configuration that says otherwise is an
+// Error; 0 in it leaves the size to the data.
 struct ImageSizes {
   static constexpr const char* kMissing = "is not an image model";
 

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-// Of two windows; 0: none.
+// The narrower of two windows; 0: none.
 int64_t narrower(int64_t a, int64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
@@ -59,9 +59,9 @@ CachedKeys look_back(const KvCache& cache, int64_t steps, AttentionOptions& opti
 SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
     : config_(config),
       qkv_(s / "qkv", config.width, 3 * config.width, true,
-           Init::normal_or_xavier(config.deviation, config.width, config.width)),
+           Init::normal_or_xavier(config.standard_deviation, config.width, config.width)),
       out_(s / "out", config.width, config.width, true,
-           Init::normal_or_xavier(config.branch_deviation, config.width, config.width)) {
+           Init::normal_or_xavier(config.branch_standard_deviation, config.width, config.width)) {
   const int64_t dim = head_dim(config.width, config.heads);
   if (config.label_distance > 0) {
     labels_.emplace(s / "labels", dim, 2 * config.label_distance + 1, false);

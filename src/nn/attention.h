@@ -24,8 +24,8 @@ struct SelfAttentionConfig {
   // The same for differences of the positions' labels, such as pitches: told apart up to this far
   // either way; 0: there are no labels.
   int64_t label_distance = 0;
-  float deviation = 0.0F;  // of the initial values; see LayerConfig
-  float branch_deviation = 0.0F;
+  float standard_deviation = 0.0F;  // of the initial values; see LayerConfig
+  float branch_standard_deviation = 0.0F;
 };
 
 class SelfAttention : public Mixer {

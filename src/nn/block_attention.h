@@ -12,7 +12,7 @@
 
 namespace heed {
 
-// Of sequences of one length. Immutable, shared by the layers of a model.
+// A plan for sequences of one length. Immutable, shared by the layers of a model.
 class BlockPlan {
  public:
   // memories[n] are the positions before block n that its queries see, in ascending order.

@@ -51,14 +51,14 @@ void CompressedCache::join(const MixerCache& more) {
 CompressedAttention::CompressedAttention(const Scope& s, const CompressedAttentionConfig& config)
     : config_(config),
       q_(s / "q", config.width, config.width, true,
-         Init::normal_or_xavier(config.deviation, config.width, config.width)),
+         Init::normal_or_xavier(config.standard_deviation, config.width, config.width)),
       kv_(s / "kv", config.width, 2 * config.width, true,
-          Init::normal_or_xavier(config.deviation, config.width, config.width)),
+          Init::normal_or_xavier(config.standard_deviation, config.width, config.width)),
       convolution_(s.param(
           "convolution", {2 * config.width, config.stride, head_dim(config.width, config.heads)},
           Init::xavier(config.stride * config.width / config.heads, config.width / config.heads))),
       out_(s / "out", config.width, config.width, true,
-           Init::normal_or_xavier(config.branch_deviation, config.width, config.width)) {
+           Init::normal_or_xavier(config.branch_standard_deviation, config.width, config.width)) {
   check(config.stride > 1, "[attention] keys are compressed {} to 1, expected more", config.stride);
 }
 

@@ -12,10 +12,10 @@ namespace heed {
 struct CompressedAttentionConfig {
   int64_t width = 512;
   int64_t heads = 8;
-  int64_t stride = 3;      // also the width of the convolution
-  float dropout = 0.0F;    // of the weights
-  float deviation = 0.0F;  // of the initial values; see LayerConfig
-  float branch_deviation = 0.0F;
+  int64_t stride = 3;               // also the width of the convolution
+  float dropout = 0.0F;             // of the weights
+  float standard_deviation = 0.0F;  // of the initial values; see LayerConfig
+  float branch_standard_deviation = 0.0F;
 };
 
 // Keys and values behind the convolution, and what the convolution needs to go on.

@@ -12,12 +12,13 @@
 
 namespace heed {
 
-// Of the positions decoded so far.
+// Keys and values of the positions decoded so far.
 struct KvCache : MixerCache {
   Tensor k, v;         // [R, capacity, H, D]
   Tensor labels;       // i32 [R, capacity], if the positions have any
   int64_t length = 0;  // positions filled, in the longest row
-  // Of each row where they differ; empty: all have `length`. Rows that differ grow by one.
+  // The length of each row where they differ; empty: all have `length`. Rows that differ grow by
+  // one.
   std::vector<int64_t> lengths;
   // How many of the positions that come next belong to each row; empty: all. Set before the first
   // ones, which may be padded.

@@ -89,18 +89,19 @@ struct FeedForwardConfig {
   int64_t width = 512;
   int64_t hidden = 2048;
   Activation activation = Activation::relu;
-  float dropout = 0.0F;    // of the hidden layer
-  float deviation = 0.0F;  // of the first values; see LayerConfig
-  float branch_deviation = 0.0F;
+  float dropout = 0.0F;             // of the hidden layer
+  float standard_deviation = 0.0F;  // of the initial values; see LayerConfig
+  float branch_standard_deviation = 0.0F;
 };
 
 class FeedForward {
  public:
   FeedForward(const Scope& s, const FeedForwardConfig& config)
       : first_(s / "linear1", config.width, config.hidden, true,
-               Init::normal_or_xavier(config.deviation, config.width, config.hidden)),
-        second_(s / "linear2", config.hidden, config.width, true,
-                Init::normal_or_xavier(config.branch_deviation, config.hidden, config.width)),
+               Init::normal_or_xavier(config.standard_deviation, config.width, config.hidden)),
+        second_(
+            s / "linear2", config.hidden, config.width, true,
+            Init::normal_or_xavier(config.branch_standard_deviation, config.hidden, config.width)),
         options_{config.activation, config.dropout} {}
 
   Tensor operator()(const Tensor& x) const {

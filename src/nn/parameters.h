@@ -7,7 +7,7 @@
 //
 //   ParameterStore store;
 //   Gpt model(store.root(), config);   // asks for its parameters
-//   store.allocate(DType::bf16, seed); // gives them memory and their first values
+//   store.allocate(DType::bf16, seed); // gives them memory and their initial values
 //
 // With bf16 compute the values stay f32 (the master); matrices are used through a bf16 copy that
 // the optimizer writes along. Vectors (biases, gains) are always used in f32. Gradients are f32.
@@ -31,23 +31,23 @@
 
 namespace heed {
 
-// How a parameter gets its first values.
+// How a parameter gets its initial values.
 struct Init {
   enum class Kind { constant, normal, uniform, waves } kind = Kind::constant;
   float value = 0.0F;  // the constant, the standard deviation, or the bound
 
   static Init constant(float value) { return {Kind::constant, value}; }
-  static Init normal(float deviation) { return {Kind::normal, deviation}; }
+  static Init normal(float standard_deviation) { return {Kind::normal, standard_deviation}; }
   static Init uniform(float bound) { return {Kind::uniform, bound}; }
   // A table of positions: sines and cosines of ever longer waves along the rows (Vaswani et al.
   // 2017), with this standard deviation. Distances are then there to be seen from the beginning.
-  static Init waves(float deviation) { return {Kind::waves, deviation}; }
+  static Init waves(float standard_deviation) { return {Kind::waves, standard_deviation}; }
   // Glorot and Bengio 2010, for a matrix [out, in].
   static Init xavier(int64_t in, int64_t out) {
     return uniform(std::sqrt(6.0F / static_cast<float>(in + out)));
   }
-  static Init normal_or_xavier(float deviation, int64_t in, int64_t out) {
-    return deviation > 0.0F ? normal(deviation) : xavier(in, out);
+  static Init normal_or_xavier(float standard_deviation, int64_t in, int64_t out) {
+    return standard_deviation > 0.0F ? normal(standard_deviation) : xavier(in, out);
   }
 };
 
@@ -101,10 +101,10 @@ class ParameterStore {
   Scope root() { return {*this, ""}; }
   ParameterEntry& add(const std::string& name, const Shape& shape, Init init);
 
-  // Memory and first values; each parameter's depend on the seed and its name alone. For inference
-  // there are no flat arrays and no master: each parameter has only what ops use, and matrices are
-  // frozen, so that matrix products pack them once.
-  // batch_invariant is inference in which a row's result never depends on the other rows.
+  // Memory and initial values; each parameter's depend on the seed and its name alone. For
+  // inference there are no flat arrays and no master: each parameter has only what ops use, and
+  // matrices are frozen, so that matrix products pack them once. batch_invariant is inference in
+  // which a row's result never depends on the other rows.
   enum class Use { training, inference, batch_invariant };
   void allocate(DType compute, uint64_t seed, Use use = Use::training);
   // For batch-invariant inference with values from elsewhere: fill(entry, values) writes each

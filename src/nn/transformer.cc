@@ -34,12 +34,13 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config, At
       norm1_(s / "norm1", config.width, config.epsilon),
       mixer_(make_mixer(s / "self_attention", config)),
       norm3_(s / "norm3", config.width, config.epsilon),
-      feed_forward_(s / "feed_forward", {.width = config.width,
-                                         .hidden = config.hidden,
-                                         .activation = config.activation,
-                                         .dropout = config.hidden_dropout,
-                                         .deviation = config.deviation,
-                                         .branch_deviation = config.branch_deviation}) {
+      feed_forward_(s / "feed_forward",
+                    {.width = config.width,
+                     .hidden = config.hidden,
+                     .activation = config.activation,
+                     .dropout = config.hidden_dropout,
+                     .standard_deviation = config.standard_deviation,
+                     .branch_standard_deviation = config.branch_standard_deviation}) {
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
     cross_attention_.emplace(s / "cross_attention", *config.cross);

@@ -28,8 +28,8 @@ struct LayerConfig {
   float epsilon = 1e-5F;
   // Initial values of the feed-forward network's matrices: normal with this standard deviation, and
   // with another one where the branch ends. 0: Glorot's.
-  float deviation = 0.0F;
-  float branch_deviation = 0.0F;
+  float standard_deviation = 0.0F;
+  float branch_standard_deviation = 0.0F;
 };
 
 // What a layer looks at besides its input.

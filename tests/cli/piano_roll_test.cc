@@ -200,7 +200,7 @@ TEST(MusicPage, CarriesNotesAndWeights) {
   EXPECT_EQ(data["notes"], json({{0.5, 2.0, 72, 127}, {2.0, 2.5, 60, 20}, {2.5, 4.0, 48, 127}}));
   EXPECT_EQ(data["queries"], json({1, 2}));
   EXPECT_EQ(data["motifEnd"], 2.0);
-  EXPECT_EQ(data["cut"], "Of 5 tokens only the last 4 are shown.");
+  EXPECT_EQ(data["cut"], "Only the last 4 of 5 tokens are shown.");
   // 255 times the roots: 128 (127.5 up), 221, 0, 0, 26 (25.5 up), 0, 0, 254.
   EXPECT_EQ(data["layers"], json({{{"layer", 0}, {"heads", {"gN0AABoAAP4="}}}}));
 }

@@ -108,7 +108,7 @@ longest = $1
 dropout = 0.0
 attention_dropout = 0.0
 head_dropout = 0.0
-deviation = 0.1
+initializer_range = 0.1
 [train]
 steps = 30
 RECIPE

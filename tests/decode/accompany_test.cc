@@ -92,7 +92,7 @@ TEST(Conditioned, Errors) {
             "[conditioned] rows cannot be joined: a decoder's stand all at the same position");
 }
 
-// Alto, tenor and bass stand where they shall, and END is not said before the melody ends.
+// Alto, tenor and bass stand where they belong, and END is not said before the melody ends.
 TEST(Accompany, HarmonisesSixteenthBySixteenth) {
   // Says END if it may, else the soprano of its own position, lower by 3, 8 and 24.
   const Script script = [](const Ids& source, const Ids& said) {

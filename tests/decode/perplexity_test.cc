@@ -24,7 +24,7 @@ struct Model {
                            .width = 16,
                            .heads = 2,
                            .layers = 1,
-                           .deviation = 0.4F}) {
+                           .initializer_range = 0.4F}) {
     store.allocate(DType::f32, 4, ParameterStore::Use::inference);
   }
   ParameterStore store;

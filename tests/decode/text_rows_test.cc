@@ -19,7 +19,7 @@ using Ids = std::vector<int32_t>;
 struct Said {
   Ids ids;
   std::string text;
-  std::vector<float> chances;
+  std::vector<float> log_probabilities;
   std::optional<GenerateEnd> end;
 
   bool operator==(const Said&) const = default;
@@ -34,9 +34,9 @@ void collect(const std::vector<TextAdvance>& advances, std::map<uint64_t, Said>&
     said.end = advance.end;
     if (advance.token) {
       said.ids.push_back(advance.token->id);
-      said.chances.push_back(advance.token->log_probability);
-      for (const TokenChance& chance : advance.token->likeliest) {
-        said.chances.push_back(chance.log_probability);
+      said.log_probabilities.push_back(advance.token->log_probability);
+      for (const TokenLogProbability& one : advance.token->likeliest) {
+        said.log_probabilities.push_back(one.log_probability);
       }
     }
   }
@@ -59,7 +59,7 @@ TextRequest request_of(const Tokenizer& tokenizer, uint64_t i) {
     request.options.stop = {"zz", "x"};
   }
   if (i % 2 == 1) {
-    request.chances = 3;
+    request.log_probabilities = 3;
   }
   request.sample = i % 2;
   return request;
@@ -141,13 +141,13 @@ TEST(TextRows, PiecesOfAPrompt) {
   TextRequest request;
   request.prompt = folder.tokenizer->encode("the quick brown fox jumps over the lazy dog.");
   request.options = {.sampling = {.temperature = 0.0F}, .max_tokens = 10, .ignore_end = true};
-  request.chances = 0;
+  request.log_probabilities = 0;
   const Said whole = alone(*model, request, {.piece = 64});
   for (const int64_t piece : {1, 5, 22, 44}) {
     const Said parts = alone(*model, request, {.piece = piece});
     EXPECT_EQ(parts.ids, whole.ids) << piece;
-    for (size_t i = 0; i < whole.chances.size(); ++i) {
-      EXPECT_NEAR(parts.chances[i], whole.chances[i], 1e-4) << piece;
+    for (size_t i = 0; i < whole.log_probabilities.size(); ++i) {
+      EXPECT_NEAR(parts.log_probabilities[i], whole.log_probabilities[i], 1e-4) << piece;
     }
   }
 }
@@ -180,7 +180,7 @@ TEST(TextRows, LogProbabilities) {
   request.options = {.sampling = {.temperature = 0.3F, .top_k = 7, .repetition_penalty = 1.5F},
                      .max_tokens = 12,
                      .ignore_end = true};
-  request.chances = 4;
+  request.log_probabilities = 4;
   rows.add(request);
   Ids ids = request.prompt;
   while (rows.size() > 0) {
@@ -195,11 +195,13 @@ TEST(TextRows, LogProbabilities) {
     for (const double logit : last) {
       total += std::exp(logit);
     }
-    const auto chance = [&](int32_t id) { return last[static_cast<size_t>(id)] - std::log(total); };
-    EXPECT_NEAR(token.log_probability, chance(token.id), 1e-4);
+    const auto expected = [&](int32_t id) {
+      return last[static_cast<size_t>(id)] - std::log(total);
+    };
+    EXPECT_NEAR(token.log_probability, expected(token.id), 1e-4);
     ASSERT_EQ(token.likeliest.size(), 4U);
     for (size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(token.likeliest[i].log_probability, chance(token.likeliest[i].id), 1e-4);
+      EXPECT_NEAR(token.likeliest[i].log_probability, expected(token.likeliest[i].id), 1e-4);
       const auto likelier = std::count_if(last.begin(), last.end(), [&](double logit) {
         return logit > last[static_cast<size_t>(token.likeliest[i].id)] + 1e-4;
       });

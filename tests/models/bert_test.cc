@@ -24,7 +24,7 @@ const BertConfig kTiny{.vocabulary = 23,
                        .dropout = 0.0F,
                        .attention_dropout = 0.0F,
                        .head_dropout = 0.0F,
-                       .deviation = 0.3F,
+                       .initializer_range = 0.3F,
                        .masked_head = true,
                        .next_head = true,
                        .labels = 3};
@@ -186,7 +186,7 @@ TEST(Bert, TextsItCannotRead) {
 // Texts are of the class of their marker, 3, 4 or 5, wherever it stands.
 TEST(Bert, LearnsToTellClassesApart) {
   BertConfig config = kTiny;
-  config.deviation = 0.02F;
+  config.initializer_range = 0.02F;
   config.dropout = 0.1F;
   Built bert(config, DType::f32, ParameterStore::Use::training);
   const auto optimizer = make_optimizer(bert.store, {});

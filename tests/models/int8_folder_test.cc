@@ -34,7 +34,7 @@ double relative_error(const std::vector<float>& found, const std::vector<float>&
 }
 
 // Wide enough that blocks of 64 do not stop at the matrices' edges.
-Json wide_gpt() { return tiny_gpt({{"width", 128}, {"deviation", 0.05}}); }
+Json wide_gpt() { return tiny_gpt({{"width", 128}, {"initializer_range", 0.05}}); }
 
 TEST(Int8Folder, IsAQuarterOfTheSizeAndSaysNearlyTheSame) {
   const TinyFolder folder(wide_gpt());

@@ -59,7 +59,7 @@ void dump_gpt2(const std::string& folder) {
                                  {"width", 96},
                                  {"heads", 6},
                                  {"layers", 3},
-                                 {"deviation", 0.1}});
+                                 {"initializer_range", 0.1}});
   const Tensor tokens = random_ids(1, {3, 50}, 211);
   dump.add("tokens", tokens);
   dump.add("logits", model_as<LanguageModel>(*written.any, written.config.model).logits(tokens));
@@ -76,7 +76,7 @@ void dump_bert(const std::string& folder) {
                                  {"heads", 6},
                                  {"hidden", 200},
                                  {"layers", 3},
-                                 {"deviation", 0.1},
+                                 {"initializer_range", 0.1},
                                  {"masked_head", true},
                                  {"next_head", true}});
   const TextBatch batch{.tokens = random_ids(1, {3, 40}, 211),

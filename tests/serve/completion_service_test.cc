@@ -43,7 +43,7 @@ TEST_P(CompletionsTest, TheSameAloneAndAmongOthers) {
   Completing completing({.slots = 33, .queue = 8}, GetParam());
   TextRequest mine = completing.request("the fox", 40, 5);
   mine.options.ignore_end = true;
-  mine.chances = 2;
+  mine.log_probabilities = 2;
   const Heard alone = hear(*completing.submit(mine));
   ASSERT_TRUE(alone.done.has_value());
   EXPECT_FALSE(alone.text.empty());
@@ -163,7 +163,7 @@ TEST(Completions, ChancesOfThePrompt) {
   Completing completing;
   TextRequest wanted = completing.request("the ", 12);
   wanted.options.ignore_end = true;
-  wanted.chances = 3;
+  wanted.log_probabilities = 3;
   const Heard drawn = hear(*completing.submit(wanted));
   ASSERT_EQ(drawn.tokens.size(), 12U);
   for (const DrawnToken& token : drawn.tokens) {
@@ -172,7 +172,7 @@ TEST(Completions, ChancesOfThePrompt) {
   wanted.options.max_tokens = 0;
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<CompletionJob>(reply, 0, wanted);
-  job->chances_of_prompt = true;
+  job->log_probabilities_of_prompt = true;
   completing.engine.submit({job});
   const Heard heard = hear(*reply);
   ASSERT_TRUE(heard.done.has_value());
@@ -190,7 +190,7 @@ TEST(Completions, ChancesOfThePrompt) {
   wanted.prompt.resize(33, wanted.prompt.front());
   const auto second = std::make_shared<Reply>();
   const auto longer = std::make_shared<CompletionJob>(second, 0, wanted);
-  longer->chances_of_prompt = true;
+  longer->log_probabilities_of_prompt = true;
   completing.engine.submit({longer});
   EXPECT_EQ(hear(*second).failed->message, "[serve] the prompt has 33 tokens, expected 1 to 32");
 }

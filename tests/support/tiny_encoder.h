@@ -22,8 +22,9 @@ class TinyEncoder {
   // `fields` are the model's; `config` may have names for its classes.
   explicit TinyEncoder(const Json& fields = Json::object(), FolderConfig config = {},
                        std::shared_ptr<const Tokenizer> tokenizer = tiny_wordpiece()) {
-    Json all{{"kind", "bert"}, {"longest", 20}, {"width", 16},     {"heads", 2},
-             {"layers", 2},    {"hidden", 24},  {"deviation", 0.3}};
+    Json all{
+        {"kind", "bert"}, {"longest", 20},           {"width", 16}, {"heads", 2}, {"layers", 2},
+        {"hidden", 24},   {"initializer_range", 0.3}};
     if (fields.value("kind", "bert") != "bert") {
       all = Json::object();
     }

@@ -12,13 +12,14 @@ namespace heed::testing {
 // The model's fields; `more` are to be other than here.
 inline Json tiny_gpt(const Json& more = Json::object()) {
   Json fields{{"kind", "gpt2"}, {"context", 24}, {"width", 32},
-              {"heads", 4},     {"layers", 2},   {"deviation", 0.3}};
+              {"heads", 4},     {"layers", 2},   {"initializer_range", 0.3}};
   fields.update(more);
   return fields;
 }
 inline Json tiny_bert(const Json& more = Json::object()) {
-  Json fields{{"kind", "bert"}, {"longest", 20}, {"width", 16},     {"heads", 2},
-              {"layers", 2},    {"hidden", 24},  {"deviation", 0.3}};
+  Json fields{
+      {"kind", "bert"}, {"longest", 20},           {"width", 16}, {"heads", 2}, {"layers", 2},
+      {"hidden", 24},   {"initializer_range", 0.3}};
   fields.update(more);
   return fields;
 }

@@ -31,7 +31,7 @@ inline Json tiny_text_recipe(const std::string& task) {
       "data": {"max_length": 20, "batch_tokens": 256},
       "text": {"kind": "wordpiece", "vocabulary": 100},
       "model": {"kind": "bert", "width": 16, "heads": 2, "hidden": 32, "layers": 1, "longest": 24,
-                "dropout": 0.0, "attention_dropout": 0.0, "head_dropout": 0.0, "deviation": 0.1},
+                "dropout": 0.0, "attention_dropout": 0.0, "head_dropout": 0.0, "initializer_range": 0.1},
       "train": {"steps": 150, "precision": "f32", "label_smoothing": 0.0, "log_every": 10},
       "schedule": {"kind": "constant", "rate": 0.01, "warmup": 0},
       "validation": {"every": 50},

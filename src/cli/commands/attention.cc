@@ -40,7 +40,7 @@ AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& argum
         "[attention] --source is empty");
   const TextAttention found = attention_of_text(
       model, {.text = arguments.source, .second = arguments.target, .beam = arguments.beam});
-  // Of a translation the page has both texts anyway.
+  // The page has both texts of a translation anyway.
   const bool pair = found.target.empty() && !arguments.target.empty();
   AttentionDrawing drawing{.title = arguments.source + (pair ? " | " + arguments.target : ""),
                            .source = found.source,

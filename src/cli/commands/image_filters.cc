@@ -114,7 +114,7 @@ void add_texture(Command& image) {
       "texture", "Grows a larger texture from a sample, pixel by pixel (Efros and Leung)");
   command.option("input", arguments->input, "Sample, a PNG file, grey or RGB").required();
   command.option("--output", arguments->output, "PNG file to write").required();
-  command.option("--size", arguments->size, "Of the result, WIDTHxHEIGHT").required();
+  command.option("--size", arguments->size, "Size of the result, WIDTHxHEIGHT").required();
   command
       .option("--window", options.window,
               "Width of the surroundings that are compared, odd: about the size of what "

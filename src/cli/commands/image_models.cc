@@ -25,7 +25,7 @@ struct ImageArguments {
   int64_t first = 0;
   int64_t variants = 3;
   double keep = 0.5;
-  bool small = false;  // the images are those that shall be enlarged
+  bool small = false;  // the images are those to be enlarged
   SampleOptions sample;
 };
 
@@ -195,7 +195,7 @@ void add_common(Command& command, ImageArguments& arguments) {
   command.option("--model", arguments.model, "folder of a model of images").required();
   command.option("--output", arguments.output, "PNG file to write").required();
   command.option("--class", arguments.class_name,
-                 "what shall be drawn, by name or number (default: all by turns)");
+                 "what to draw, by name or number (default: all in turn)");
   add_sampling(command, arguments.sample.sampling);
   command.option("--seed", arguments.sample.seed, "same seed, same images").show_default();
   add_precision(command, arguments.precision);

@@ -62,7 +62,7 @@ std::string render_music_page(const std::string& title, const ContinuedPiece& pi
   const std::string cut =
       attention.first_token == 0
           ? ""
-          : fmt::format("Of {} tokens only the last {} are shown.", piece.tokens.size(),
+          : fmt::format("Only the last {1} of {0} tokens are shown.", piece.tokens.size(),
                         piece.tokens.size() - attention.first_token);
   const json data{{"title", printable(title)},
                   {"cut", cut},

@@ -14,7 +14,8 @@ namespace heed {
 namespace {
 
 // log p of each level, for every row of outputs [R,O].
-std::vector<std::vector<float>> log_chances(const ImageModel& model, const Tensor& outputs) {
+std::vector<std::vector<float>> log_probabilities_of(const ImageModel& model,
+                                                     const Tensor& outputs) {
   const Tensor values = outputs.to(DType::f32);
   const auto each = static_cast<size_t>(values.dim(1));
   std::vector<std::vector<float>> images;
@@ -87,16 +88,17 @@ ImageDrawing::ImageDrawing(const ImageModel& model, SampleOptions options)
   levels_.resize(static_cast<size_t>(options_.images * samples));
 }
 
-void ImageDrawing::draw_next(std::span<const std::vector<float>> chances) {
+void ImageDrawing::draw_next(std::span<const std::vector<float>> log_probabilities) {
   const int32_t place = model_.order()[static_cast<size_t>(steps_)];
   const bool known = !options_.given.empty() && options_.given[static_cast<size_t>(place)];
   std::vector<int32_t> drawn;
   for (int64_t image = 0; image < options_.images; ++image) {
     const int64_t at = image * model_.layout().samples() + place;
     const RandomStream random{options_.seed, static_cast<uint64_t>(image)};
-    drawn.push_back(known ? options_.conditions.values.data<int32_t>()[at]
-                          : sample(chances[static_cast<size_t>(image)], {}, options_.sampling,
-                                   random.uniform(static_cast<uint64_t>(place))));
+    drawn.push_back(known
+                        ? options_.conditions.values.data<int32_t>()[at]
+                        : sample(log_probabilities[static_cast<size_t>(image)], {},
+                                 options_.sampling, random.uniform(static_cast<uint64_t>(place))));
     levels_[static_cast<size_t>(at)] = drawn.back();
   }
   before_ = Tensor::from_ints(drawn, {options_.images});
@@ -112,11 +114,12 @@ void ImageDrawing::step_together(std::span<ImageDrawing* const> drawings) {
   for (const ImageDrawing* drawing : drawings) {
     parts.push_back({drawing->before_, *drawing->state_});
   }
-  const std::vector<std::vector<float>> chances = log_chances(model, model.steps(parts));
+  const std::vector<std::vector<float>> log_probabilities =
+      log_probabilities_of(model, model.steps(parts));
   size_t row = 0;
   for (ImageDrawing* drawing : drawings) {
     const auto rows = static_cast<size_t>(drawing->options_.images);
-    drawing->draw_next(std::span(chances).subspan(row, rows));
+    drawing->draw_next(std::span(log_probabilities).subspan(row, rows));
     row += rows;
   }
 }
@@ -140,12 +143,13 @@ std::vector<double> stepwise_log_likelihood(const ImageModel& model, const Image
   std::vector<double> result(static_cast<size_t>(count));
   Tensor before;
   for (const int32_t sample : model.order()) {
-    const std::vector<std::vector<float>> chances = log_chances(model, model.step(before, *state));
+    const std::vector<std::vector<float>> log_probabilities =
+        log_probabilities_of(model, model.step(before, *state));
     std::vector<int32_t> came;
     for (int64_t image = 0; image < count; ++image) {
       came.push_back(images.values.data<int32_t>()[image * samples + sample]);
       result[static_cast<size_t>(image)] +=
-          chances[static_cast<size_t>(image)].at(static_cast<size_t>(came.back()));
+          log_probabilities[static_cast<size_t>(image)].at(static_cast<size_t>(came.back()));
     }
     before = Tensor::from_ints(came, {count});
   }

@@ -42,7 +42,8 @@ class ImageDrawing {
 
   // Draws the next sample of every image.
   void step() { step_together(std::array{this}); }
-  // Of several drawings by one model, each where it stands; as if one by one, but faster.
+  // Draws the next sample of several drawings by one model, each where it stands: as if one by one,
+  // but faster.
   static void step_together(std::span<ImageDrawing* const> drawings);
   bool finished() const { return steps_ == std::ssize(model_.order()); }
   int64_t steps() const { return steps_; }
@@ -50,7 +51,7 @@ class ImageDrawing {
   const std::vector<int32_t>& levels() const { return levels_; }
 
  private:
-  void draw_next(std::span<const std::vector<float>> chances);
+  void draw_next(std::span<const std::vector<float>> log_probabilities);
 
   const ImageModel& model_;
   SampleOptions options_;

@@ -1,4 +1,4 @@
-// What is asked for when music shall go on, and what becomes of the tokens that a model then says.
+// What is asked of a model that continues music, and what becomes of the tokens that it says.
 // continue_music() makes it whole; whoever draws tokens in other ways takes this.
 //
 // Immutable; the model must outlive it.

@@ -17,7 +17,7 @@ struct MotifOptions {
   int64_t bucket = 128;   // tokens to a point of the curve
 };
 
-// Of the notes whose token stands in a bucket of positions.
+// Counts the notes whose token stands in a bucket of positions.
 struct MotifBucket {
   int64_t position = 0;  // of the first token in it
   int64_t notes = 0;

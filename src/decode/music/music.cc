@@ -91,10 +91,11 @@ void find_voices(const ContinuedPiece& piece, NoteTokens& found) {
 
 MusicForm music_of(const LoadedFolder& model) {
   const std::optional<MusicForm> form = model.config.music();
-  check(form.has_value(),
-        "[music] a {} tokenizer of {} tokens is not a vocabulary of music; was the model trained on "
-        "it?",
-        model.tokenizers.target->kind(), model.tokenizers.target->size());
+  check(
+      form.has_value(),
+      "[music] a {} tokenizer of {} tokens is not a vocabulary of music; was the model trained on "
+      "it?",
+      model.tokenizers.target->kind(), model.tokenizers.target->size());
   return *form;
 }
 

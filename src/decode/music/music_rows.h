@@ -30,7 +30,7 @@ class MusicClock {
   int64_t symbols_ = 0;
 };
 
-// Of a token that is no special one.
+// The symbol of a token that is not a special one.
 int32_t symbol_of(int32_t token);
 // `before` is what the voice said a sixteenth ago, in a chorale.
 bool begins_note(MusicForm form, int32_t symbol, int32_t before);

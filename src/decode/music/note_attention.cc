@@ -61,7 +61,7 @@ NoteAttentionLayer sum_by_notes(const LayerAttention& map, const Places& places,
   return sums;
 }
 
-// Of tokens from the `first` of a piece on; a model with a context begins anew with them.
+// The attention of tokens from the `first` of a piece on; a model with a context begins with them.
 std::vector<LayerAttention> maps_of(const LoadedLanguageModel& model,
                                     std::span<const int32_t> tokens, size_t first) {
   const bool anew = model.model->context() > 0;

@@ -60,7 +60,7 @@ class BeamSearch {
   int32_t end_;
 };
 
-// Of a translation in tokens; `longest` is the model's, 0: any.
+// The limit of a translation in tokens; `longest` is the model's, 0: any.
 int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options, int64_t longest) {
   const auto source = static_cast<int64_t>(request.source.size());
   const auto prefix = static_cast<int64_t>(request.prefix.size());

@@ -28,7 +28,8 @@ double log_total(std::span<const float> logits) {
   return top + std::log(total);
 }
 
-std::vector<TokenChance> likeliest_of(std::span<const float> logits, double total, int64_t count) {
+std::vector<TokenLogProbability> likeliest_of(std::span<const float> logits, double total,
+                                              int64_t count) {
   std::vector<int32_t> ids(logits.size());
   std::iota(ids.begin(), ids.end(), 0);
   const auto end = ids.begin() + std::min(count, std::ssize(ids));
@@ -37,17 +38,20 @@ std::vector<TokenChance> likeliest_of(std::span<const float> logits, double tota
     const float second = logits[static_cast<size_t>(b)];
     return first != second ? first > second : a < b;
   });
-  std::vector<TokenChance> chances;
+  std::vector<TokenLogProbability> log_probabilities;
   for (auto id = ids.begin(); id != end; ++id) {
-    chances.push_back({*id, static_cast<float>(logits[static_cast<size_t>(*id)] - total)});
+    log_probabilities.push_back(
+        {*id, static_cast<float>(logits[static_cast<size_t>(*id)] - total)});
   }
-  return chances;
+  return log_probabilities;
 }
 
 }  // namespace
 
-std::vector<DrawnToken> chances_of_text(const LanguageModel& model, const Tokenizer& tokenizer,
-                                        const std::vector<int32_t>& ids, int64_t likeliest) {
+std::vector<DrawnToken> log_probabilities_of_text(const LanguageModel& model,
+                                                  const Tokenizer& tokenizer,
+                                                  const std::vector<int32_t>& ids,
+                                                  int64_t likeliest) {
   check_ids(ids, "in the text", tokenizer.size());
   check(model.context() == 0 || std::ssize(ids) <= model.context(),
         "[generate] a text has {} tokens, expected at most {}", ids.size(), model.context());
@@ -192,7 +196,7 @@ void TextRows::say_last(Logits& logits, std::vector<TextAdvance>& told) {
   }
 }
 
-// Of the exception that is being handled: every row in the state leaves, and the next ones begin
+// Handles an exception: every row in the state leaves, and the next ones begin
 // with a new one.
 void TextRows::fail_all(std::vector<TextAdvance>& told) {
   for (const Row& row : rows_) {
@@ -307,9 +311,9 @@ DrawnToken TextRows::choose(const Row& row, std::span<float> logits) const {
   const TextRequest& request = row.request;
   DrawnToken token;
   double total = 0.0;
-  if (request.chances) {
+  if (request.log_probabilities) {
     total = log_total(logits);
-    token.likeliest = likeliest_of(logits, total, *request.chances);
+    token.likeliest = likeliest_of(logits, total, *request.log_probabilities);
   }
   for (const int32_t id : request.options.forbidden) {
     logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
@@ -317,7 +321,7 @@ DrawnToken TextRows::choose(const Row& row, std::span<float> logits) const {
   const RandomStream random{request.options.seed, request.sample};
   token.id = sample(logits, row.ids, request.options.sampling,
                     random.uniform(static_cast<uint64_t>(said(row))));
-  if (request.chances) {
+  if (request.log_probabilities) {
     token.log_probability = static_cast<float>(logits[static_cast<size_t>(token.id)] - total);
   }
   return token;

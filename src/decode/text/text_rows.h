@@ -33,7 +33,7 @@ struct GenerateOptions {
 
 enum class GenerateEnd { length, end_token, stop_text, enough };
 
-struct TokenChance {
+struct TokenLogProbability {
   int32_t id = 0;
   float log_probability = 0.0F;
 };
@@ -41,21 +41,23 @@ struct TokenChance {
 // The log-probabilities are the model's own, before temperature, penalties and limits.
 struct DrawnToken {
   int32_t id = 0;
-  float log_probability = 0.0F;             // 0 unless asked for
-  std::vector<TokenChance> likeliest = {};  // as many as asked for, likeliest first
+  float log_probability = 0.0F;                     // 0 unless asked for
+  std::vector<TokenLogProbability> likeliest = {};  // as many as asked for, likeliest first
 };
 
 // How likely the model takes each token of a text to be after those before it, and the `likeliest`
 // there: from the second on. An Error for ids that do not exist or are more than the context.
-std::vector<DrawnToken> chances_of_text(const LanguageModel& model, const Tokenizer& tokenizer,
-                                        const std::vector<int32_t>& ids, int64_t likeliest);
+std::vector<DrawnToken> log_probabilities_of_text(const LanguageModel& model,
+                                                  const Tokenizer& tokenizer,
+                                                  const std::vector<int32_t>& ids,
+                                                  int64_t likeliest);
 
 struct TextRequest {
   std::vector<int32_t> prompt;
   GenerateOptions options = {};
   uint64_t sample = 0;  // requests with other numbers draw other random numbers
   // Log-probabilities are wanted: of each token drawn, and of so many likeliest ones.
-  std::optional<int64_t> chances = {};
+  std::optional<int64_t> log_probabilities = {};
   // Called with every token. False: that is enough, and the token the last one.
   std::function<bool(int32_t)> more = {};
 };

@@ -31,7 +31,7 @@ using kernels::Domain;
 using kernels::Reads;
 using kernels::Saved;
 
-// ---- What several rows share, on vectors. Of NaN and a number, Max and Min give their second
+// ---- What several rows share, on vectors. Given NaN and a number, Max and Min return their second
 // argument.
 
 // At least 6e-39, for Highway's exp is defined up to 104 only.

@@ -38,7 +38,7 @@ struct LogSigmoid {  // and its slope, sigmoid(-x)
 HWY_INLINE LogSigmoid log_sigmoid(FloatVec x) {
   const FloatVec one = set(1.0F);
   const FloatVec tail = bounded_exp(hn::Neg(hn::Abs(x)));
-  // Of NaN and a number, Min gives its second argument.
+  // Given NaN and a number, Min returns its second argument.
   return {hn::Sub(hn::Min(zero(), x), hn::Log1p(FloatTag(), tail)),
           hn::Div(hn::IfThenElse(hn::Gt(x, zero()), tail, one), hn::Add(one, tail))};
 }

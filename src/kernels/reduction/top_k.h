@@ -18,7 +18,7 @@ struct TopK {
   Out values;          // [outer, k, inner], the same dtype
   int32_t* indices;    // [outer, k, inner]
 };
-// Of equal elements the first counts as better. NaN counts as larger than every number.
+// The first of equal elements counts as better. NaN counts as larger than every number.
 void top_k(const TopK& args);
 
 }  // namespace heed::kernels

@@ -17,7 +17,7 @@ struct ImageOutput {
   int64_t size() const { return kind == "categorical" ? levels : 3 * mixtures; }  // O
   // outputs [..., O], levels i32 [...] -> -log p in nats.
   Tensor loss(const Tensor& outputs, const Tensor& targets, Reduction reduction) const;
-  // Of each level, from O numbers.
+  // The probability of each level, from O numbers.
   void probabilities(std::span<const float> outputs, std::span<float> probabilities) const;
 };
 

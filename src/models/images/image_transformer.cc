@@ -210,7 +210,7 @@ Tensor ImageTransformer::outputs(const ImageBatch& batch) const {
   return say(stream, around);  // [B,T,O]
 }
 
-// What the stream says of each step. Of a mixture it says how far the means lie, in units of their
+// What the stream says of each step. For a mixture it says how far the means lie, in units of their
 // scales, from what a line through the pixels around foretells: so steps of one size suit sharp and
 // broad ones.
 Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {

@@ -241,7 +241,7 @@ Json gpt_from(const Keys& keys) {
           {"attention_dropout", keys.real("attn_pdrop", dropout)},
           {"activation", activation_from(keys, "activation_function", "gelu_new")},
           {"epsilon", keys.real("layer_norm_epsilon", 1e-5)},
-          {"deviation", keys.real("initializer_range", 0.02)},
+          {"initializer_range", keys.real("initializer_range", 0.02)},
           {"tied_output", keys.flag("tie_word_embeddings", true)}};
 }
 
@@ -278,7 +278,7 @@ Json bert_from(const Keys& keys, const std::function<bool(std::string_view)>& ha
           {"head_dropout", keys.real("classifier_dropout", dropout)},
           {"activation", activation_from(keys, "hidden_act", "gelu")},
           {"epsilon", keys.real("layer_norm_eps", 1e-12)},
-          {"deviation", keys.real("initializer_range", 0.02)},
+          {"initializer_range", keys.real("initializer_range", 0.02)},
           {"pooler", has("pooler.dense.weight") || has("bert.pooler.dense.weight")},
           {"masked_head", masked_head},
           {"next_head", has("cls.seq_relationship.weight")},
@@ -301,7 +301,7 @@ Json gpt_to(const Json& model) {
           {"attn_pdrop", model.at("attention_dropout")},
           {"activation_function", activation_to(model.at("activation"))},
           {"layer_norm_epsilon", model.at("epsilon")},
-          {"initializer_range", model.at("deviation")},
+          {"initializer_range", model.at("initializer_range")},
           {"tie_word_embeddings", model.at("tied_output")}};
 }
 
@@ -330,7 +330,7 @@ Json bert_to(const Json& model) {
             {"classifier_dropout", model.at("head_dropout")},
             {"hidden_act", activation_to(model.at("activation"))},
             {"layer_norm_eps", model.at("epsilon")},
-            {"initializer_range", model.at("deviation")},
+            {"initializer_range", model.at("initializer_range")},
             {"position_embedding_type", "absolute"}};
   if (const int64_t labels = model.at("labels"); labels > 0) {
     json["num_labels"] = labels;

@@ -28,7 +28,7 @@ NameStyle style_of(std::string_view kind, const TensorFiles& files);
 
 class StoredNames {
  public:
-  // Of a model kind; kinds that Hugging Face does not know keep Heed's own names.
+  // The names of a model kind; kinds that Hugging Face does not know keep Heed's own names.
   explicit StoredNames(std::string_view kind, const NameStyle& style = {});
 
   std::vector<StoredPart> parts(std::string_view parameter) const;

@@ -13,24 +13,26 @@ LayerConfig layer_config(const BertConfig& config) {
           .mixer = mixer<SelfAttention>({.width = config.width,
                                          .heads = config.heads,
                                          .dropout = config.attention_dropout,
-                                         .deviation = config.deviation,
-                                         .branch_deviation = config.deviation}),
+                                         .standard_deviation = config.initializer_range,
+                                         .branch_standard_deviation = config.initializer_range}),
           .hidden = config.hidden,
           .activation = activation_of(config.activation),
           .dropout = config.dropout,
           .pre_norm = false,
           .epsilon = config.epsilon,
-          .deviation = config.deviation,
-          .branch_deviation = config.deviation};
+          .standard_deviation = config.initializer_range,
+          .branch_standard_deviation = config.initializer_range};
 }
 
 }  // namespace
 
 Bert::Bert(const Scope& s, const BertConfig& config)
     : config_(config),
-      tokens_(s / "tokens", config.vocabulary, config.width, Init::normal(config.deviation)),
-      positions_(s / "positions", config.longest, config.width, Init::normal(config.deviation)),
-      types_(s / "types", config.types, config.width, Init::normal(config.deviation)),
+      tokens_(s / "tokens", config.vocabulary, config.width,
+              Init::normal(config.initializer_range)),
+      positions_(s / "positions", config.longest, config.width,
+                 Init::normal(config.initializer_range)),
+      types_(s / "types", config.types, config.width, Init::normal(config.initializer_range)),
       embedding_norm_(s / "norm", config.width, config.epsilon) {
   layers_.reserve(static_cast<size_t>(config.layers));
   for (int64_t i = 0; i < config.layers; ++i) {
@@ -41,7 +43,7 @@ Bert::Bert(const Scope& s, const BertConfig& config)
 
 void Bert::add_heads(const Scope& s) {
   const int64_t width = config_.width;
-  const Init init = Init::normal(config_.deviation);
+  const Init init = Init::normal(config_.initializer_range);
   if (config_.pooler) {
     pooler_.emplace(s / "pooler", width, width, true, init);
   }

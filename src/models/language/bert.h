@@ -24,7 +24,7 @@ struct BertConfig {
   float head_dropout = 0.1F;
   std::string activation = "gelu";
   float epsilon = 1e-12F;
-  float deviation = 0.02F;
+  float initializer_range = 0.02F;
   bool pooler = true;
   bool masked_head = false;
   bool next_head = false;
@@ -46,7 +46,8 @@ struct BertConfig {
     v("activation", activation, "of the feed-forward layer",
       {.choices = {"gelu", "gelu_tanh", "relu"}});
     v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
-    v("deviation", deviation, "of the first values", {.least = 0, .most = 1});
+    v("initializer_range", initializer_range, "standard deviation of the initial values",
+      {.least = 0, .most = 1, .renamed_from = "deviation"});
     v("pooler", pooler, "a layer of its own over the first token");
     v("masked_head", masked_head, "says the words behind masks");
     v("next_head", next_head, "says whether the second text follows the first");

@@ -11,8 +11,8 @@ namespace {
 
 // The last product of a branch begins small: two branches a layer add to the stream, which would
 // grow with the depth otherwise.
-float branch_deviation(const GptConfig& config) {
-  return config.deviation / std::sqrt(2.0F * static_cast<float>(config.layers));
+float branch_standard_deviation(const GptConfig& config) {
+  return config.initializer_range / std::sqrt(2.0F * static_cast<float>(config.layers));
 }
 
 MixerFactory attention_of(const GptConfig& config, int64_t layer) {
@@ -21,19 +21,20 @@ MixerFactory attention_of(const GptConfig& config, int64_t layer) {
   check(form == 'F' || form == 'L' || form == 'M',
         "[gpt] model.attention is \"{}\", expected letters F, L and M", pattern);
   if (form == 'M') {
-    return mixer<CompressedAttention>({.width = config.width,
-                                       .heads = config.heads,
-                                       .stride = config.compression,
-                                       .dropout = config.attention_dropout,
-                                       .deviation = config.deviation,
-                                       .branch_deviation = branch_deviation(config)});
+    return mixer<CompressedAttention>(
+        {.width = config.width,
+         .heads = config.heads,
+         .stride = config.compression,
+         .dropout = config.attention_dropout,
+         .standard_deviation = config.initializer_range,
+         .branch_standard_deviation = branch_standard_deviation(config)});
   }
   return mixer<SelfAttention>({.width = config.width,
                                .heads = config.heads,
                                .window = form == 'L' ? config.window : 0,
                                .dropout = config.attention_dropout,
-                               .deviation = config.deviation,
-                               .branch_deviation = branch_deviation(config)});
+                               .standard_deviation = config.initializer_range,
+                               .branch_standard_deviation = branch_standard_deviation(config)});
 }
 
 LayerConfig layer_config(const GptConfig& config, int64_t layer) {
@@ -44,8 +45,8 @@ LayerConfig layer_config(const GptConfig& config, int64_t layer) {
           .dropout = config.dropout,
           .pre_norm = true,
           .epsilon = config.epsilon,
-          .deviation = config.deviation,
-          .branch_deviation = branch_deviation(config)};
+          .standard_deviation = config.initializer_range,
+          .branch_standard_deviation = branch_standard_deviation(config)};
 }
 
 std::vector<LayerConfig> layer_configs(const GptConfig& config) {
@@ -60,12 +61,14 @@ std::vector<LayerConfig> layer_configs(const GptConfig& config) {
 
 Gpt::Gpt(const Scope& s, const GptConfig& config)
     : config_(config),
-      tokens_(s / "tokens", config.vocabulary, config.width, Init::normal(config.deviation)),
-      positions_(s / "positions", config.context, config.width, Init::waves(config.deviation)) {
+      tokens_(s / "tokens", config.vocabulary, config.width,
+              Init::normal(config.initializer_range)),
+      positions_(s / "positions", config.context, config.width,
+                 Init::waves(config.initializer_range)) {
   build(s, {.name = "gpt", .layers = layer_configs(config)});
   if (!config.tied_output) {
     output_.emplace(s / "output", config.width, config.vocabulary, false,
-                    Init::normal(config.deviation));
+                    Init::normal(config.initializer_range));
   }
 }
 

@@ -22,7 +22,7 @@ struct GptConfig {
   float attention_dropout = 0.0F;
   std::string activation = "gelu_tanh";
   float epsilon = 1e-5F;
-  float deviation = 0.02F;
+  float initializer_range = 0.02F;
   bool tied_output = true;
   std::string attention = "";
   int64_t window = 256;
@@ -43,7 +43,8 @@ struct GptConfig {
     v("activation", activation, "of the feed-forward layer",
       {.choices = {"gelu_tanh", "gelu", "relu"}});
     v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
-    v("deviation", deviation, "of the first values", {.least = 0, .most = 1});
+    v("initializer_range", initializer_range, "standard deviation of the initial values",
+      {.least = 0, .most = 1, .renamed_from = "deviation"});
     v("tied_output", tied_output, "the output projection is the embedding");
     v("attention", attention,
       "of each layer, a letter each, again from the first when they run out: F full, L local, M "

@@ -43,7 +43,8 @@ Tensor phases(const Shape& shape, std::span<const int64_t> past, int64_t cycle) 
   return result;
 }
 
-// Of each token. A vocabulary may be larger than the form's: it is rounded up for the products.
+// The pitch of each token. A vocabulary may be larger than the form's: it is rounded up for the
+// products.
 std::vector<int32_t> pitches_of(int64_t vocabulary) {
   for (const MusicForm form : {MusicForm::performance, MusicForm::chorale}) {
     std::vector<int32_t> pitches = music_pitches(form);

@@ -1,4 +1,4 @@
-// Two predictions of the same targets, made with different dropout, shall agree.
+// How far two predictions of the same targets, made with different dropout, disagree.
 #pragma once
 
 #include "base/ignore.h"

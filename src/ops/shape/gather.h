@@ -27,7 +27,7 @@ struct TopK {
   Tensor values;   // as x, but k long along the axis
   Tensor indices;  // i32, where along the axis the values stood
 };
-// Of equal elements the first counts as better; NaN counts as larger than every number.
+// The first of equal elements counts as better; NaN counts as larger than every number.
 TopK top_k(const Tensor& x, int64_t k, const TopKOptions& options = {});
 
 }  // namespace heed

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMostPrompts = 64;
 constexpr size_t kMostTexts = 2048;  // as OpenAI has it
 constexpr size_t kMostStops = 16;
-constexpr double kMostChances = 20;
+constexpr double kMostLogProbabilities = 20;
 constexpr double kMostChoices = 64;
 constexpr int64_t kLongestPrompt = 32768;  // of models that look at any number of tokens
 
@@ -83,18 +83,18 @@ struct Completions {
   int64_t created = 0;
   bool stream = false;
   bool usage_at_end = false;
-  std::optional<int64_t> chances;
+  std::optional<int64_t> log_probabilities;
   int64_t max_tokens = 16;
   std::shared_ptr<Reply> reply = std::make_shared<Reply>();
   std::vector<std::shared_ptr<Job>> jobs;
 
   struct Choice {
-    // Of the prompt, until it is told: its text, and its first token, of which there is no chance.
+    // The prompt, until it is sent: its text, and its first token, which has no log-probability.
     std::string echo;
     std::optional<int32_t> first;
     std::optional<int32_t> last;  // the token before the next one, if it is told
     std::string text;
-    Json chances = nullptr;
+    Json log_probabilities = nullptr;
     std::string reason;
     int64_t offset = 0;  // characters so far
   };
@@ -173,12 +173,12 @@ Completions read_completions(const std::string& body, const Hub& hub) {
     }
   }
   request.options.seed = read_seed(fields);
-  wanted.chances = fields.integer_if("logprobs", {0, kMostChances});
-  request.chances = wanted.chances;
+  wanted.log_probabilities = fields.integer_if("logprobs", {0, kMostLogProbabilities});
+  request.log_probabilities = wanted.log_probabilities;
   const int64_t n = fields.integer("n", 1, {1, kMostChoices});
   wanted.stream = fields.flag("stream", false);
   const bool echo = fields.flag("echo", false);
-  if (echo && wanted.chances && wanted.max_tokens == 0) {
+  if (echo && wanted.log_probabilities && wanted.max_tokens == 0) {
     refuse("max_tokens", "0", "1 or more with echo and logprobs");
   }
   wanted.usage_at_end = read_include_usage(fields.raw("stream_options"));
@@ -203,7 +203,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
           std::make_shared<CompletionJob>(wanted.reply, wanted.choices.size(), request);
       Completions::Choice& choice = wanted.choices.emplace_back();
       if (echo) {
-        job->chances_of_prompt = wanted.chances.has_value();
+        job->log_probabilities_of_prompt = wanted.log_probabilities.has_value();
         choice.echo = wanted.tokenizer().decode(prompt);
         choice.first = prompt.front();
       } else {
@@ -228,8 +228,8 @@ std::string text_after(const Tokenizer& tokenizer, std::optional<int32_t> before
 }
 
 // OpenAI's form of the probabilities of tokens that were drawn after the choice's last.
-Json chances_of(const Completions& wanted, Completions::Choice& choice,
-                const std::vector<DrawnToken>& drawn) {
+Json log_probabilities_of(const Completions& wanted, Completions::Choice& choice,
+                          const std::vector<DrawnToken>& drawn) {
   Json tokens = Json::array();
   Json own = Json::array();
   Json likeliest = Json::array();
@@ -243,15 +243,15 @@ Json chances_of(const Completions& wanted, Completions::Choice& choice,
     offsets.push_back(offset);
     offset += characters(text);
     Json others = Json::object();
-    for (const TokenChance& chance : token.likeliest) {
-      others[text_of(chance.id)] = chance.log_probability;
+    for (const TokenLogProbability& one : token.likeliest) {
+      others[text_of(one.id)] = one.log_probability;
     }
     likeliest.push_back(others);
     choice.last = token.id;
   }
   return {{"tokens", tokens},
           {"token_logprobs", own},
-          {"top_logprobs", *wanted.chances > 0 ? likeliest : Json(nullptr)},
+          {"top_logprobs", *wanted.log_probabilities > 0 ? likeliest : Json(nullptr)},
           {"text_offset", offsets}};
 }
 
@@ -272,32 +272,33 @@ Json usage_of(const Completions& wanted) {
 }
 
 // The probabilities of a piece's tokens, which the choice gets too.
-Json add_chances(const Completions& wanted, Completions::Choice& choice, const TextPiece& piece) {
+Json add_log_probabilities(const Completions& wanted, Completions::Choice& choice,
+                           const TextPiece& piece) {
   std::vector<DrawnToken> tokens = piece.tokens;
   const bool begins = choice.first.has_value();
   if (begins) {
     tokens.insert(tokens.begin(), DrawnToken{.id = *std::exchange(choice.first, {})});
   }
-  Json chances = chances_of(wanted, choice, tokens);
+  Json log_probabilities = log_probabilities_of(wanted, choice, tokens);
   if (begins) {
-    chances["token_logprobs"][0] = nullptr;
-    if (chances["top_logprobs"].is_array()) {
-      chances["top_logprobs"][0] = nullptr;
+    log_probabilities["token_logprobs"][0] = nullptr;
+    if (log_probabilities["top_logprobs"].is_array()) {
+      log_probabilities["top_logprobs"][0] = nullptr;
     }
   }
-  for (const Json& token : chances["tokens"]) {
+  for (const Json& token : log_probabilities["tokens"]) {
     choice.offset += characters(token.get_ref<const std::string&>());
   }
-  if (choice.chances.is_null()) {
-    choice.chances = chances;
+  if (choice.log_probabilities.is_null()) {
+    choice.log_probabilities = log_probabilities;
   } else {
     for (const char* part : {"tokens", "token_logprobs", "top_logprobs", "text_offset"}) {
-      for (const Json& each : chances[part]) {
-        choice.chances[part].push_back(each);
+      for (const Json& each : log_probabilities[part]) {
+        choice.log_probabilities[part].push_back(each);
       }
     }
   }
-  return chances;
+  return log_probabilities;
 }
 
 // What an event adds to a choice, as a chunk of a stream; null for nothing.
@@ -313,8 +314,8 @@ Json take_event(Completions& wanted, const Event& event) {
       std::exchange(choice.echo, "") + (piece != nullptr ? piece->text : std::string());
   choice.text += text;
   chunk["text"] = text;
-  if (piece != nullptr && wanted.chances) {
-    chunk["logprobs"] = add_chances(wanted, choice, *piece);
+  if (piece != nullptr && wanted.log_probabilities) {
+    chunk["logprobs"] = add_log_probabilities(wanted, choice, *piece);
   }
   if (done != nullptr) {
     choice.reason = reason_of(done->end);
@@ -330,7 +331,7 @@ Json whole_answer(const Completions& wanted) {
     const Completions::Choice& choice = wanted.choices[i];
     choices.push_back({{"index", i},
                        {"text", choice.text},
-                       {"logprobs", choice.chances},
+                       {"logprobs", choice.log_probabilities},
                        {"finish_reason", choice.reason}});
   }
   Json answer = frame(wanted, choices);
@@ -338,7 +339,7 @@ Json whole_answer(const Completions& wanted) {
   return answer;
 }
 
-// Of no tokens at all: the prompts, if they are to be repeated.
+// The answer without any new token: the prompts, if they are to be repeated.
 void answer_nothing(Completions& wanted) {
   for (size_t i = 0; i < wanted.choices.size(); ++i) {
     wanted.reply->push({i, Done{.end = GenerateEnd::length}});

@@ -89,7 +89,7 @@ class HttpServer {
   HttpServer& operator=(const HttpServer&) = delete;
 
   // A {} in the pattern stands for one part of the path: "/v1/runs/{}". A GET route also answers
-  // HEAD. Of several patterns that fit a path the first one counts.
+  // HEAD. The first of several patterns that fit a path counts.
   void route(std::string method, const std::string& pattern, HttpHandler handler,
              Access access = Access::key);
 

@@ -114,7 +114,7 @@ class Connection : private httplib::Server {
   const HttpRouter& router_;
   const HttpOptions& options_;
 
-  // Of the request being answered.
+  // About the request being answered.
   HttpRequest request_;
   httplib::Request* raw_ = nullptr;  // httplib's copy; none if the request line made no sense
   const HttpRouter::Route* route_ = nullptr;

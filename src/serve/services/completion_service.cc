@@ -43,7 +43,7 @@ void CompletionService::admit(Job& job) {
   }
   auto* completion = dynamic_cast<CompletionJob*>(&job);
   check(completion != nullptr, "[serve] this model only goes on with texts");
-  if (!completion->chances_of_prompt) {
+  if (!completion->log_probabilities_of_prompt) {
     add(*completion);
     return;
   }
@@ -98,9 +98,9 @@ void CompletionService::look_at(Job& job) {
     return;
   }
   auto& completion = dynamic_cast<CompletionJob&>(job);
-  std::vector<DrawnToken> tokens =
-      chances_of_text(*model_->model, *model_->tokenizers.target, completion.request.prompt,
-                      completion.request.chances.value_or(0));
+  std::vector<DrawnToken> tokens = log_probabilities_of_text(
+      *model_->model, *model_->tokenizers.target, completion.request.prompt,
+      completion.request.log_probabilities.value_or(0));
   add(completion);
   completion.tell(TextPiece{.text = "", .tokens = std::move(tokens)});
 }
@@ -110,7 +110,7 @@ void CompletionService::advance(const TextAdvance& moved) {
   TextPiece piece{.text = moved.text, .tokens = {}};
   if (moved.token) {
     job.tokens_out += 1;
-    if (job.request.chances) {
+    if (job.request.log_probabilities) {
       piece.tokens.push_back(*moved.token);
     }
   }

@@ -24,11 +24,12 @@ class CompletionJob : public Job {
   TextRequest request;
   // The prompt's tokens are told first, from the second on, with as many likeliest as the request
   // wants of those that are drawn.
-  bool chances_of_prompt = false;
+  bool log_probabilities_of_prompt = false;
   int64_t forgotten = 0;  // as of Generated, when it is done
 };
 
-// Also does AttentionJobs. Of them and of prompts whose tokens' chances are wanted, one a turn.
+// Also does AttentionJobs. Each turn takes one of them, or one prompt whose log-probabilities are
+// wanted.
 class CompletionService : public Service, public Offer, public AttendsToText {
  public:
   static bool serves(const ModelSpec& spec, const FolderConfig& config);

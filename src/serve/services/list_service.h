@@ -15,7 +15,7 @@ class ListJob : public Job {
   using Job::Job;
 
   virtual size_t size() const = 0;
-  // Of one text, about as many as its tokens.
+  // The cost of one text: about as many as its tokens.
   virtual int64_t cost(size_t index) const = 0;
 
   size_t taken = 0;  // texts that are done, by the service

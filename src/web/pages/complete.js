@@ -99,7 +99,7 @@ class CompletePage {
           this.status,
           element(
             "div",
-            { class: "legend chances", "aria-hidden": true },
+            { class: "legend probabilities", "aria-hidden": true },
             element("span", { class: "c0" }, "unlikely"),
             element("span", { class: "c1" }),
             element("span", { class: "c2" }),

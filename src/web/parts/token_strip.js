@@ -73,14 +73,14 @@ export class TokenStrip {
   #append(token) {
     const i = this.tokens.length;
     this.tokens.push(token);
-    const chance = token.logprob === null ? "" : percent(token.logprob);
+    const probability = token.logprob === null ? "" : percent(token.logprob);
     const made = element(
       "span",
       {
         class: "token",
         role: "button",
         tabIndex: i === 0 ? 0 : -1,
-        "aria-label": `${readable(token.text)} ${chance}`,
+        "aria-label": `${readable(token.text)} ${probability}`,
         onmousemove: (event) => this.#point(event, token),
         onmouseleave: hideTip,
         onclick: () => this.#choose(i),
@@ -90,7 +90,7 @@ export class TokenStrip {
       token.text,
     );
     if (token.logprob !== null)
-      made.style.setProperty("--chance", `${(100 * Math.exp(token.logprob)).toFixed(1)}%`);
+      made.style.setProperty("--probability", `${(100 * Math.exp(token.logprob)).toFixed(1)}%`);
     this.text.append(made);
   }
 
