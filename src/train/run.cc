@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/run_log.h"
+#include "models/registry.h"
 
 namespace heed {
 namespace {
@@ -54,6 +55,19 @@ void prepare_run_folder(const fs::path& folder, const Recipe& recipe, bool resum
   }
   fs::create_directories(folder);
   write_file(file, json.dump(2) + "\n");
+}
+
+// Whoever opens the folder makes the model from its configuration alone. A task that asked for
+// parameters beside the model's would train them, and then nobody could load them.
+void check_parameters(const Run& run) {
+  ParameterStore alone;
+  const std::unique_ptr<Model> model = make_model(alone.root(), run.task->config().model);
+  for (const ParameterEntry& entry : run.store.entries()) {
+    const auto same = [&](const ParameterEntry& other) { return other.name == entry.name; };
+    check(std::any_of(alone.entries().begin(), alone.entries().end(), same),
+          "[train] task {} has the parameter {}, which a model of its configuration does not have",
+          run.recipe.task, entry.name);
+  }
 }
 
 void prepare_parameters(Run& run, TrainObserver& observer) {
@@ -145,6 +159,7 @@ std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, b
       recipe, {.folder = folder, .scope = run->store.root(), .note = [&](const std::string& text) {
                  observer.noted(text);
                }});
+  check_parameters(*run);
   prepare_parameters(*run, observer);
   const bool resumed = resume && load_last_checkpoint(*run);
   observer.noted("reading the data");

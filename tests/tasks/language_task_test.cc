@@ -185,6 +185,27 @@ TEST(LanguageTask, LinesWithEnds) {
   EXPECT_TRUE(load_tokenizers(folder / "other").target->find("\n").has_value());
 }
 
+// A folder says what its model is; a head that the task adds on its own could not be loaded.
+class TaskWithAHeadOfItsOwn : public LanguageTask {
+ public:
+  TaskWithAHeadOfItsOwn(const Recipe& recipe, const TaskSetup& setup)
+      : LanguageTask(recipe, setup) {
+    (setup.scope / "head").param("weight", {2}, Init::constant(0.0F));
+  }
+};
+
+TEST(LanguageTask, AParameterThatTheModelDoesNotHaveIsAnErrorBeforeTheFirstStep) {
+  const TemporaryFolder folder;
+  const std::vector<TaskKind> kinds{task_kind<TaskWithAHeadOfItsOwn>("language", "", "gpt2")};
+  Watcher watcher;
+  EXPECT_EQ(error_of([&] {
+              prepare_run(parse_recipe(language_recipe(folder), "test", kinds), folder / "run",
+                          false, watcher);
+            }),
+            "[train] task language has the parameter head.weight, which a model of its "
+            "configuration does not have");
+}
+
 TEST(LanguageTask, RecipesThatCannotBeTrained) {
   const TemporaryFolder folder;
   const Json recipe = language_recipe(folder);
