@@ -191,32 +191,6 @@ class Describer : public Visitor {
   std::string_view path_;
 };
 
-class PathVisitor : public Visitor {
- public:
-  explicit PathVisitor(const std::function<void(std::string&)>& change) : change_(change) {}
-
-  void visit(const char* /*name*/, const Value& value, const char* /*help*/,
-             const Range& range) override {
-    if (const auto* object = std::get_if<Object>(&value)) {
-      for_each_path(*object, change_);
-    }
-    if (!range.path) {
-      return;
-    }
-    if (const auto* text = std::get_if<std::string*>(&value)) {
-      change_(**text);
-    }
-    if (const auto* texts = std::get_if<std::vector<std::string>*>(&value)) {
-      for (std::string& text : **texts) {
-        change_(text);
-      }
-    }
-  }
-
- private:
-  const std::function<void(std::string&)>& change_;
-};
-
 }  // namespace
 
 std::string joined(std::string_view path, std::string_view name) {
@@ -260,11 +234,6 @@ Json write(const Object& object) {
 void describe(const Object& object, std::vector<FieldHelp>& fields, std::string_view path) {
   Describer describer(fields, path);
   object.fields(object.address, describer);
-}
-
-void for_each_path(const Object& object, const std::function<void(std::string&)>& change) {
-  PathVisitor visitor(change);
-  object.fields(object.address, visitor);
 }
 
 }  // namespace heed::config

@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -102,7 +101,6 @@ struct FieldHelp {
 void read(const Object& object, const Json& json, std::string_view where, std::string_view path);
 Json write(const Object& object);
 void describe(const Object& object, std::vector<FieldHelp>& fields, std::string_view path);
-void for_each_path(const Object& object, const std::function<void(std::string&)>& change);
 
 // Reads the keys that are there; the others keep their values.
 template <Struct T>
@@ -119,12 +117,6 @@ Json write(const T& object) {
 template <Struct T>
 void describe(const T& object, std::vector<FieldHelp>& fields, std::string_view path = "") {
   describe(object_of(object), fields, path);
-}
-
-// Gives `change` every text that is marked as a path, nested ones and those in lists included.
-template <Struct T>
-void for_each_path(T& object, const std::function<void(std::string&)>& change) {
-  for_each_path(object_of(object), change);
 }
 
 template <Struct T>

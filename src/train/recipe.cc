@@ -106,7 +106,7 @@ Json* find_key(Json& json, const std::string& key) {
   return place;
 }
 
-// Calls body(key, path) for every path in the JSON of a recipe; body may change it.
+// Replaces every path in the JSON of a recipe by body(key, path).
 template <typename Body>
 void for_each_path(Json& json, const TaskKind& task, const Body& body) {
   for (const config::FieldHelp& field : recipe_keys(task)) {
@@ -114,17 +114,19 @@ void for_each_path(Json& json, const TaskKind& task, const Body& body) {
     if (value == nullptr) {
       continue;
     }
-    const bool list = value->is_array();
-    if (list != field.initial.starts_with("[")) {
+    const bool list = field.initial.starts_with("[");
+    if (list != value->is_array()) {
       continue;  // reading the config says what is wrong
     }
-    for (Json& path : list ? * value : * value = Json::array({*value})) {
+    const auto visit = [&](Json& path) {
       if (path.is_string()) {
         path = body(field.name, path.get<std::string>());
       }
-    }
-    if (!list) {
-      *value = Json(value->front());
+    };
+    if (list) {
+      std::for_each(value->begin(), value->end(), visit);
+    } else {
+      visit(*value);
     }
   }
 }
@@ -196,7 +198,7 @@ const TaskKind& task_of(const std::vector<RecipeFile>& chain, const Json& settin
   return find_task(task.get<std::string>(), tasks, where);
 }
 
-// What of `json` has a place in `shape`.
+// The keys of `json` that `shape` has too.
 Json part_of(const Json& json, const Json& shape) {
   Json part = Json::object();
   for (const auto& [key, value] : json.items()) {
@@ -269,7 +271,7 @@ std::vector<std::string> unused_keys(const Json& json, const Json& shape, const 
   return unused;
 }
 
-// The same for the base of a recipe, whose own task they may be for: they go without a word.
+// Removes such keys from the base of a recipe: they may belong to the base's own task.
 void drop_unused_keys(Json& json, const Json& shape, std::span<const TaskKind> tasks,
                       const std::string& path = "") {
   std::vector<std::string> unused;

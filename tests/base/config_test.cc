@@ -188,12 +188,16 @@ struct HasFiles {
   }
 };
 
-TEST(Config, ForEachPathVisitsWhatIsMarked) {
-  HasFiles config;
-  config::for_each_path(config, [](std::string& path) { path = "/home/" + path; });
-  EXPECT_EQ(config::write(config).dump(),
-            R"({"files":{"folder":"/home/in","texts":["/home/a","/home/b"],"metric":"bleu",)"
-            R"("names":["x"]},"log":"/home/out"})");
+TEST(Config, DescribeSaysWhichFieldsArePaths) {
+  std::vector<config::FieldHelp> fields;
+  config::describe(HasFiles{}, fields);
+  std::vector<std::string> paths;
+  for (const config::FieldHelp& field : fields) {
+    if (field.range.path) {
+      paths.push_back(field.name);
+    }
+  }
+  EXPECT_EQ(paths, (std::vector<std::string>{"files.folder", "files.texts", "log"}));
 }
 
 TEST(Config, RenamedKeysNameTheirNewName) {

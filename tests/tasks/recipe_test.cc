@@ -317,7 +317,7 @@ TEST(Recipe, AKeyOfOtherTasksIsNotUsedAndSaysWhose) {
   EXPECT_TRUE(recipe_of(kSmall).unused.empty());
 }
 
-TEST(Recipe, KeysOfABaseThatAreForItsOwnTaskGoWithoutAWord) {
+TEST(Recipe, KeysThatBelongToTheTaskOfABaseAreIgnored) {
   const TemporaryFolder folder;
   folder.write("base.toml", kSmall + "agreement = 1.0\n[text]\nkind = \"char\"\n");
   const fs::path file = folder.write(
