@@ -17,7 +17,7 @@ cmake --build --preset release
 if [[ -e $run/trained ]]; then
   say "the translator in $run is trained already"
 else
-  say "training on the built-in corpus, about two minutes on two cores"
+  say "training on the built-in corpus, one to two minutes on two cores"
   resume=()
   [[ -e $run/recipe.json ]] && resume=(--resume)
   $heed train recipes/translation/demo.toml --out $run "${resume[@]}"

@@ -28,6 +28,12 @@ mark_as_advanced(FluidSynth_INCLUDE_DIR)
 if(NOT FluidSynth_INCLUDE_DIR)
   message(STATUS "No FluidSynth (libfluidsynth-dev): this build will not make sound")
 endif()
+# The same holds for libcurl and `heed data get`.
+find_path(Curl_INCLUDE_DIR curl/curl.h)
+mark_as_advanced(Curl_INCLUDE_DIR)
+if(NOT Curl_INCLUDE_DIR)
+  message(STATUS "No libcurl (libcurl4-openssl-dev): this build will not fetch data")
+endif()
 
 # Highway: build SSE4 (the baseline), AVX2 and AVX3, and nothing else, to keep compile time and code size down. SSE4
 # counts as baseline under -march=x86-64-v2 only once AES is taken out of its requirements. Targets that this Highway

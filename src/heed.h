@@ -28,15 +28,18 @@
 
 // Layers and models: registry.h makes any of them, folder.h opens what was trained.
 #include "models/folder.h"
+#include "models/images/blockwise_image_transformer.h"
 #include "models/images/image_transformer.h"
 #include "models/images/pixel_cnn.h"
 #include "models/language/bert.h"
+#include "models/language/blockwise_gpt.h"
 #include "models/language/gpt.h"
 #include "models/language/music_transformer.h"
 #include "models/language/rnn_encoder.h"
 #include "models/language/rnn_language.h"
 #include "models/model.h"
 #include "models/registry.h"
+#include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
 #include "models/translation/rnn.h"
 #include "models/translation/transformer.h"

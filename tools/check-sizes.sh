@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Checks that no source file has more than 600 lines and no C++ function more than 60, signature and braces included.
+# Checks that no source file has more than 600 lines, no C++ function more than 60, signature and braces included, and no
+# folder of src/ more than 30 files.
 #   tools/check-sizes.sh [ROOT]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${1:-$(dirname "$here")}
 max_file=600
 max_function=60
+max_folder=30
 
 folders=()
 for folder in src tests bench tools; do
@@ -29,6 +31,13 @@ for file in "${files[@]}"; do
   fi
   case $file in *.h | *.cc) cpp_files+=("$file") ;; esac
 done
+
+while read -r count folder; do
+  if ((count > max_folder)); then
+    echo "$folder: $count files, at most $max_folder are allowed; split the folder"
+    failed=1
+  fi
+done < <(cd "$root" && [[ ! -d src ]] || find src -type f -printf '%h\n' | LC_ALL=C sort | uniq -c)
 
 if [[ ${#cpp_files[@]} -gt 0 ]]; then
   awk -v root="$root/" -v limit="$max_function" -f "$here/function-lengths.awk" "${cpp_files[@]}" || failed=1

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Installs what tests of the server and its studio need beside node and chromium, into a folder outside git:
-# playwright-core drives the browser, openai is the client whose interface /v1/completions and /v1/embeddings have.
+# playwright-core drives the browser, axe-core finds what keeps people with disabilities from using a page, and openai is
+# the client whose interface /v1/completions and /v1/embeddings have.
 #   tools/web-test-deps.sh [FOLDER]     default build/web-test
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 folder=${1:-$root/build/web-test}
-packages=(playwright-core@1.65.0 openai@6.49.0)
+packages=(playwright-core@1.65.0 openai@6.49.0 axe-core@4.14.0)
 
 for program in node npm; do
   if ! command -v "$program" >/dev/null; then

@@ -135,6 +135,10 @@ TapeScope::TapeScope(Tape& tape) : outer_(current_tape) { current_tape = &tape; 
 
 TapeScope::~TapeScope() { current_tape = outer_; }
 
+InferenceScope::InferenceScope() : outer_(std::exchange(current_tape, nullptr)) {}
+
+InferenceScope::~InferenceScope() { current_tape = outer_; }
+
 PauseScope::PauseScope(Tape* tape) : tape_(tape), before_(tape != nullptr && tape->paused_) {
   if (tape_ != nullptr) {
     tape_->paused_ = true;

@@ -165,6 +165,19 @@ class PauseScope {
   bool before_;
 };
 
+// Inference in the middle of a training step: as if there were no tape, so that nothing is recorded
+// and dropout does nothing.
+class InferenceScope {
+ public:
+  InferenceScope();
+  ~InferenceScope();
+  InferenceScope(const InferenceScope&) = delete;
+  InferenceScope& operator=(const InferenceScope&) = delete;
+
+ private:
+  Tape* outer_;
+};
+
 // For use inside backward closures -------------------------------------------------------------
 
 bool needs_grad(const Tensor& tensor);

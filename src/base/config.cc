@@ -131,10 +131,14 @@ class Reader : public Visitor {
   template <typename T>
   void read_at(std::vector<T>* values, const Json& json, const std::string& path,
                const Range& range) const {
-    if (!json.is_array()) {
-      wrong_type(where_, path, json, "a list");
-    }
     values->clear();
+    if (!json.is_array()) {  // one value stands for a list of it
+      if (json.is_object() || json.is_null()) {
+        wrong_type(where_, path, json, "a list");
+      }
+      read_at(&values->emplace_back(), json, path, range);
+      return;
+    }
     for (const Json& element : json) {
       read_at(&values->emplace_back(), element, path, range);
     }

@@ -4,8 +4,10 @@
 
 #include <fmt/core.h>
 
+#include <cerrno>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 namespace heed {
@@ -27,5 +29,8 @@ void check(bool holds, fmt::format_string<Args...> format, Args&&... args) {
     fail(format, std::forward<Args>(args)...);
   }
 }
+
+// What the operating system says about a call that failed: "No space left on device".
+inline std::string system_reason(int code = errno) { return std::generic_category().message(code); }
 
 }  // namespace heed

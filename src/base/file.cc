@@ -5,42 +5,70 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <system_error>
+#include <utility>
 
 #include "base/error.h"
+#include "base/unfinished.h"
+#include "base/write_bytes.h"
 
 namespace heed {
 namespace {
 
-std::string reason() { return std::generic_category().message(errno); }
-
-int open_or_fail(const std::filesystem::path& path, int flags) {
+// An error names the file `called`: users do not know temporary ones.
+int open_or_fail(const std::filesystem::path& path, int flags,
+                 const std::filesystem::path& called) {
   constexpr mode_t kReadableByAll = 0644;
   const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, kReadableByAll);
-  check(descriptor >= 0, "[file] cannot open {}: {}", path.string(), reason());
+  check(descriptor >= 0, "[file] cannot open {}: {}", called.string(), system_reason());
   return descriptor;
 }
+int open_or_fail(const std::filesystem::path& path, int flags) {
+  return open_or_fail(path, flags, path);
+}
+
+// A regular file that is open for reading. Nothing else is waited for: a pipe may never be written
+// to.
+class RegularFile {
+ public:
+  explicit RegularFile(const std::filesystem::path& path)
+      : descriptor_(open_or_fail(path, O_RDONLY | O_NONBLOCK)) {
+    struct stat status = {};
+    const bool known = ::fstat(descriptor_, &status) == 0;
+    size_ = known ? static_cast<size_t>(status.st_size) : 0;
+    if (!known || !S_ISREG(status.st_mode)) {
+      ::close(descriptor_);
+      fail("[file] {} is {}, expected a regular file", path.string(),
+           !known                     ? "unreadable"
+           : S_ISDIR(status.st_mode)  ? "a folder"
+           : S_ISFIFO(status.st_mode) ? "a pipe"
+                                      : "a device or socket");
+    }
+  }
+  ~RegularFile() { ::close(descriptor_); }
+  RegularFile(const RegularFile&) = delete;
+  RegularFile& operator=(const RegularFile&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  size_t size() const { return size_; }
+
+ private:
+  int descriptor_;
+  size_t size_ = 0;
+};
 
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
-  const int descriptor = open_or_fail(path, O_RDONLY);
-  struct stat status = {};
-  const bool known = ::fstat(descriptor, &status) == 0;
-  const bool regular = known && S_ISREG(status.st_mode);
-  size_ = regular ? static_cast<size_t>(status.st_size) : 0;
-  void* mapped = nullptr;
-  if (size_ > 0) {
-    mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
+  const RegularFile file(path);
+  if (file.size() == 0) {
+    return;
   }
-  ::close(descriptor);
-  check(regular, "[file] {} is not a regular file", path.string());
-  check(mapped != MAP_FAILED, "[file] cannot map {}: {}", path.string(), reason());
+  void* mapped = ::mmap(nullptr, file.size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
+  check(mapped != MAP_FAILED, "[file] cannot map {}: {}", path.string(), system_reason());
   data_ = static_cast<const std::byte*>(mapped);
+  size_ = file.size();
 }
 
 MappedFile::~MappedFile() {
@@ -50,27 +78,53 @@ MappedFile::~MappedFile() {
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::error_code unknown;  // opening then reports what is wrong
-  check(!std::filesystem::is_directory(path, unknown), "[file] {} is a folder, expected a file",
-        path.string());
-  std::ifstream stream(path, std::ios::binary);
-  check(stream.good(), "[file] cannot open {}: {}", path.string(), reason());
-  std::string bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-  check(!stream.bad(), "[file] cannot read {}: {}", path.string(), reason());
-  return bytes;
+  const RegularFile file(path);
+  // Configurations, recipes and tokenizers have a few megabytes at most.
+  constexpr size_t kMost = size_t{256} << 20;
+  std::string bytes;
+  std::string buffer(size_t{64} << 10, '\0');
+  while (true) {
+    check(file.size() <= kMost && bytes.size() <= kMost,
+          "[file] {} has more than {} bytes, which is too much for a file that is read whole",
+          path.string(), kMost);
+    const ssize_t count = ::read(file.descriptor(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) {
+      continue;
+    }
+    check(count >= 0, "[file] cannot read {}: {}", path.string(), system_reason());
+    if (count == 0) {
+      return bytes;
+    }
+    bytes.append(buffer, 0, static_cast<size_t>(count));
+  }
 }
 
 AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path) {
-  static std::atomic<int> counter{0};
-  temporary_ = path;
-  temporary_ += fmt::format(".tmp{}-{}", ::getpid(), counter++);
-  descriptor_ = open_or_fail(temporary_, O_WRONLY | O_CREAT | O_TRUNC);
+  namespace fs = std::filesystem;
+  std::error_code unknown;  // opening then reports what is wrong
+  if (fs::is_symlink(path, unknown)) {
+    // A link stays a link: what it leads to is replaced.
+    const fs::path target = fs::canonical(path, unknown);
+    path_ = unknown ? path : target;
+  }
+  if (const fs::file_status status = fs::status(path_, unknown);
+      fs::is_character_file(status) || fs::is_fifo(status) || fs::is_block_file(status)) {
+    // Nothing can be renamed to a device or a pipe without destroying it.
+    descriptor_ = open_or_fail(path_, O_WRONLY);
+    return;
+  }
+  temporary_ = path_;
+  temporary_ += ".tmp" + unique_suffix();
+  descriptor_ = open_or_fail(temporary_, O_WRONLY | O_CREAT | O_TRUNC, path_);
+  Unfinished::all().add(temporary_);
 }
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) {
     ::close(descriptor_);
-    ::unlink(temporary_.c_str());
+    if (!temporary_.empty()) {
+      Unfinished::all().remove(temporary_);
+    }
   }
 }
 
@@ -78,26 +132,21 @@ void AtomicFile::write(std::string_view bytes) {
   write(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
-void AtomicFile::write(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) {
-      continue;
-    }
-    check(written > 0, "[file] cannot write {}: {}", path_.string(), reason());
-    bytes = bytes.subspan(static_cast<size_t>(written));
-  }
-}
+void AtomicFile::write(std::span<const std::byte> bytes) { write_all(descriptor_, bytes, path_); }
 
 void AtomicFile::commit() {
-  // Named first: arguments are evaluated in any order, and reason() must come after the call.
-  const bool synced = ::fsync(descriptor_) == 0;
-  check(synced, "[file] cannot write {}: {}", path_.string(), reason());
+  // Named first: arguments are evaluated in any order, and system_reason() must come after the
+  // call.
+  const bool synced = temporary_.empty() || ::fsync(descriptor_) == 0;
+  check(synced, "[file] cannot write {}: {}", path_.string(), system_reason());
   const bool closed = ::close(std::exchange(descriptor_, -1)) == 0;
-  check(closed, "[file] cannot close {}: {}", path_.string(), reason());
-  if (::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const std::string why = reason();
-    ::unlink(temporary_.c_str());
+  check(closed, "[file] cannot close {}: {}", path_.string(), system_reason());
+  if (temporary_.empty()) {
+    return;
+  }
+  if (!Unfinished::all().rename(temporary_, path_)) {
+    const std::string why = system_reason();
+    Unfinished::all().remove(temporary_);
     fail("[file] cannot rename {} to {}: {}", temporary_.string(), path_.string(), why);
   }
   sync_folder(path_.parent_path());
@@ -113,7 +162,7 @@ void sync_folder(const std::filesystem::path& folder) {
   const int descriptor = open_or_fail(folder.empty() ? "." : folder, O_RDONLY | O_DIRECTORY);
   const int result = ::fsync(descriptor);
   ::close(descriptor);
-  check(result == 0, "[file] cannot sync {}: {}", folder.string(), reason());
+  check(result == 0, "[file] cannot sync {}: {}", folder.string(), system_reason());
 }
 
 }  // namespace heed

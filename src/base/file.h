@@ -26,6 +26,8 @@ class MappedFile {
   size_t size_ = 0;
 };
 
+// The bytes of a file that is read whole, such as a configuration. A folder, a pipe or a device is
+// an Error, and so is a file of more than 256 MiB: neither may fill the memory.
 std::string read_file(const std::filesystem::path& path);
 
 // Written beside its place under a temporary name; commit() makes it durable (fsync) and renames.

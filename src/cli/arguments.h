@@ -1,9 +1,11 @@
 // The command line: commands, their options and what runs. Only arguments.cc includes the library
-// that parses, which takes seconds to compile; a command sees the three classes below.
+// that parses, which takes seconds to compile; a command sees the three classes below. What they
+// are told is kept as data (definition.h), from which the help and all messages are made.
 //
-//   Command command = app.subcommand("fill", "Say the likeliest words for each [MASK]");
+//   Command command = app.subcommand("fill", "Predict the words behind each [MASK]").group("Text");
 //   command.option("FILE", arguments->file, "lines with [MASK] (default: standard input)");
-//   command.option("--top", arguments->k, "words for each mask").range(1, 10000).show_default();
+//   command.option("--top", arguments->k, "words to list per mask").range(1, 10000).show_default();
+//   command.example("Complete a sentence", "echo 'a [MASK] day' | heed fill --model bert");
 //   command.action([arguments] { fill_lines(*arguments); });
 //
 // Command and Option are handles; what they stand for lives as long as the Program. The variables
@@ -25,16 +27,19 @@ class Option;
 
 namespace heed::cli {
 
+struct CommandDefinition;
+struct OptionDefinition;
+
 class Option {
  public:
-  explicit Option(CLI::Option* option) : option_(option) {}
+  Option(OptionDefinition* definition, CLI::Option* option)
+      : definition_(definition), option_(option) {}
 
   Option& required();
   Option& show_default();
-  Option& range(int least, int most);  // both included
-  Option& range(int64_t least, int64_t most);
-  Option& range(double least, double most);
+  Option& range(double least, double most);  // both included
   Option& positive();
+  Option& positive(double most);
   Option& not_negative();
   Option& choices(const std::vector<std::string>& choices);
   Option& separated_by(char separator);         // of a list: "a,b" is two values
@@ -44,16 +49,20 @@ class Option {
   Option& group(const std::string& title);      // in the help
 
  private:
+  OptionDefinition* definition_;
   CLI::Option* option_;
 };
 
 class Command {
  public:
-  explicit Command(CLI::App* app) : app_(app) {}
+  Command(CommandDefinition* definition, CLI::App* app) : definition_(definition), app_(app) {}
 
   Command subcommand(const std::string& name, const std::string& help);
   void require_subcommand();
-  void footer(const std::string& text);
+  Command& group(const std::string& title);  // of commands, in the overview
+  void footer(const std::string& text);      // notes below the options
+  // A command to copy, and what it does: "Translate a file".
+  void example(const std::string& what, const std::string& command);
   void action(const std::function<void()>& run);
 
   // A name without dashes is that of a positional argument.
@@ -78,6 +87,15 @@ class Command {
   Option flag(const std::string& names, bool& value, const std::string& help);
 
  private:
+  using Values = std::vector<std::string>;
+  Option add(OptionDefinition definition,
+             const std::function<void(const OptionDefinition&, const Values&)>& set);
+  template <typename T>
+  Option add_scalar(const std::string& name, T& value, const std::string& help);
+  template <typename T>
+  Option add_list(const std::string& name, std::vector<T>& values, const std::string& help);
+
+  CommandDefinition* definition_;
   CLI::App* app_;
 };
 
@@ -105,6 +123,9 @@ class Program {
   int run(int argc, char** argv);
 
  private:
+  void add_help();
+
+  std::unique_ptr<CommandDefinition> definition_;
   std::unique_ptr<CLI::App> app_;
 };
 

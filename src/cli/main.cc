@@ -1,27 +1,30 @@
 // The program: parses the command line and hands over. Only here does the process exit; errors
-// become one line on standard error and a non-zero status.
-#include <fmt/core.h>
+// become one line on standard error and a non-zero status, and so does output that was lost.
 #include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <system_error>
 
 #include "cli/command.h"
+#include "cli/output.h"
 #include "kernels/cpu.h"
 
 namespace {
 
-// Every command, in the order of the help.
+// Every command, in the order of the help; commands of the same group stand together there.
 constexpr std::array kCommands = {
-    heed::cli::add_train,          heed::cli::add_translate, heed::cli::add_score,
-    heed::cli::add_generate,       heed::cli::add_eval,      heed::cli::add_embed,
-    heed::cli::add_classify,       heed::cli::add_attention, heed::cli::add_tokenizer,
-    heed::cli::add_compare,        heed::cli::add_corpus,    heed::cli::add_music,
-    heed::cli::add_continue,       heed::cli::add_image,     heed::cli::add_serve,
-    heed::cli::add_model_commands, heed::cli::add_bench,
+    heed::cli::add_train,     heed::cli::add_distil,   heed::cli::add_eval,
+    heed::cli::add_score,     heed::cli::add_compare,  heed::cli::add_translate,
+    heed::cli::add_generate,  heed::cli::add_classify, heed::cli::add_embed,
+    heed::cli::add_attention, heed::cli::add_continue, heed::cli::add_music,
+    heed::cli::add_image,     heed::cli::add_serve,    heed::cli::add_tokenizer,
+    heed::cli::add_data,      heed::cli::add_corpus,   heed::cli::add_model_commands,
+    heed::cli::add_bench,
 };
 
 // By default libgomp's threads spin for milliseconds at the end of each parallel region. With other
@@ -41,10 +44,10 @@ void spin_briefly(char** argv) {
 
 int run(int argc, char** argv) {
   heed::cli::Program program(
-      {.description =
-           "Heed trains, fine-tunes, looks into and serves self-attention models on CPUs.",
+      {.description = "Heed trains, fine-tunes, inspects and serves self-attention models on CPUs.",
        .version = std::string("heed ") + HEED_VERSION + " (" + heed::name_of(heed::max_isa()) + ")",
-       .footer = "`heed COMMAND --help` explains a command and gives examples."});
+       .footer = "`heed help COMMAND` and `heed COMMAND --help` explain a command and give "
+                 "examples. `heed --version` prints the version and the instruction set in use."});
   heed::cli::Command root = program.root();
   for (const auto add : kCommands) {
     add(root);
@@ -52,14 +55,28 @@ int run(int argc, char** argv) {
   return program.run(argc, argv);
 }
 
+// fputs and not fmt::print, which throws if standard error cannot be written to either.
+int report(const std::exception& error) {
+  std::fputs(("heed: " + std::string(error.what()) + "\n").c_str(), stderr);
+  return 1;
+}
+
+int run_and_report(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::system_error& error) {
+    // finish_output() says what is wrong with standard output.
+    return std::ferror(stdout) != 0 ? 1 : report(error);
+  } catch (const std::exception& error) {
+    return report(error);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  heed::cli::occupy_closed_streams();
   spin_briefly(argv);
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "heed: {}\n", error.what());
-    return 1;
-  }
+  heed::cli::watch_output();
+  return heed::cli::finish_output(run_and_report(argc, argv));
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/batch_size.h"
 #include "data/shuffle.h"
 
 namespace heed {
@@ -191,6 +192,14 @@ BatchStream::BatchStream(Corpus corpus, const BatchOptions& options, const DataS
   }
 }
 
+void check_batch_tokens(int64_t batch_tokens, int64_t max_length) {
+  const int64_t longest = padded(max_length + 1);
+  check(batch_tokens >= longest,
+        "[batches] batch_tokens is {}, but a pair of max_length {} needs {} with END and padding; "
+        "raise the one or lower the other",
+        batch_tokens, max_length, longest);
+}
+
 void BatchStream::check_options() const {
   check(!corpus_.files.empty(), "[batches] the corpus has no files");
   check(options_.pool > 0, "[batches] pool is {}, expected at least 1", options_.pool);
@@ -198,11 +207,7 @@ void BatchStream::check_options() const {
   check(state_.epoch >= 0 && state_.pool >= 0,
         "[batches] the run continues in epoch {}, pool {}, expected at least 0", state_.epoch,
         state_.pool);
-  const int64_t longest = padded(corpus_.max_length + 1);
-  check(options_.batch_tokens >= longest,
-        "[batches] batch_tokens is {}, but a pair of max_length {} needs {} with END and padding; "
-        "raise the one or lower the other",
-        options_.batch_tokens, corpus_.max_length, longest);
+  check_batch_tokens(options_.batch_tokens, corpus_.max_length);
 }
 
 // Otherwise an error near the end of a corpus that is read in pools would show up hours later.
@@ -232,7 +237,7 @@ bool BatchStream::read_pool(const std::stop_token& stop) {
     has_ahead_ = stream_->next(ahead_);
   }
   check(pairs_.size() > 0,
-        "[batches] {} has no pair to learn from: {}; check the files, the tokenizers and "
+        "[batches] {} has no pair to train on: {}; check the files, the tokenizers and "
         "max_length (now {})",
         corpus_.names(), stream_->report().text(), corpus_.max_length);
   if (const std::lock_guard lock(report_mutex_); stream_->report().read > report_.read) {

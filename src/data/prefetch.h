@@ -6,6 +6,7 @@
 // second team of threads would fight the model's for the cores. One thread consumes.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
@@ -15,6 +16,8 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+
+#include "base/interrupt.h"
 
 namespace heed {
 
@@ -35,7 +38,11 @@ class Prefetch {
   // False once the producer has ended and everything it made is consumed.
   bool next(Item& item) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !queue_.empty() || ended_; });
+    // The producer may wait for a pipe for ever: whoever waits for it can be interrupted.
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(100),
+                              [this] { return !queue_.empty() || ended_; })) {
+      interrupt_point();
+    }
     if (!queue_.empty()) {
       item = std::move(queue_.front());
       queue_.pop_front();

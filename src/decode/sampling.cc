@@ -99,6 +99,31 @@ class Distribution {
 
   size_t size() const { return left_.size(); }
 
+  // All, in no order, with their probabilities.
+  std::vector<Candidate> all() const {
+    std::vector<Candidate> result = left_;
+    for (Candidate& candidate : result) {
+      candidate.probability = static_cast<float>(weight(candidate) / total_);
+    }
+    return result;
+  }
+
+  // The likeliest, enough of them to have more than this probability together.
+  std::vector<Candidate> likeliest_with(double needed) {
+    std::vector<Candidate> best;
+    for (size_t count = 256; best.size() < size(); count *= 16) {
+      best = likeliest(std::min(count, size()));
+      double total = 0.0;
+      for (const Candidate& candidate : best) {
+        total += candidate.probability;
+      }
+      if (total > needed) {
+        break;
+      }
+    }
+    return best;
+  }
+
   // So many, likeliest first, with their probabilities.
   std::vector<Candidate> likeliest(size_t count) {
     const auto end = left_.begin() + static_cast<int64_t>(count);
@@ -148,21 +173,28 @@ std::vector<Candidate> candidates(std::span<const float> logits, std::span<const
   return left;
 }
 
+std::vector<float> probabilities(std::span<const float> logits, std::span<const int32_t> seen,
+                                 const SamplingOptions& options) {
+  Distribution distribution(logits, seen, options);
+  std::vector<Candidate> left;
+  if (options.top_p < 1.0F) {
+    left = distribution.likeliest_with(static_cast<double>(options.top_p));
+    keep_top_p(left, options.top_p);
+  } else {
+    left = distribution.all();
+  }
+  std::vector<float> each(logits.size(), 0.0F);
+  for (const Candidate& candidate : left) {
+    each[static_cast<size_t>(candidate.id)] = candidate.probability;
+  }
+  return each;
+}
+
 int32_t sample(std::span<const float> logits, std::span<const int32_t> seen,
                const SamplingOptions& options, double uniform) {
   Distribution distribution(logits, seen, options);
-  const double needed = options.top_p < 1.0F ? static_cast<double>(options.top_p) : uniform;
-  std::vector<Candidate> left;
-  for (size_t count = 256; left.size() < distribution.size(); count *= 16) {
-    left = distribution.likeliest(std::min(count, distribution.size()));
-    double total = 0.0;
-    for (const Candidate& candidate : left) {
-      total += candidate.probability;
-    }
-    if (total > needed) {
-      break;
-    }
-  }
+  std::vector<Candidate> left = distribution.likeliest_with(
+      options.top_p < 1.0F ? static_cast<double>(options.top_p) : uniform);
   if (options.top_p < 1.0F) {
     keep_top_p(left, options.top_p);
   }

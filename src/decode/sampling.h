@@ -32,6 +32,10 @@ struct Candidate {
 std::vector<Candidate> candidates(std::span<const float> logits, std::span<const int32_t> seen,
                                   const SamplingOptions& options);
 
+// The same for every token: 0 for what may not be drawn.
+std::vector<float> probabilities(std::span<const float> logits, std::span<const int32_t> seen,
+                                 const SamplingOptions& options);
+
 // `uniform` is in [0, 1).
 int32_t draw(std::span<const Candidate> from, double uniform);
 

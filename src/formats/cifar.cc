@@ -6,9 +6,8 @@
 namespace heed {
 namespace {
 
-constexpr size_t kLargestFile = size_t{1} << 30;  // unpacked; the published ones have 31 MB
+constexpr size_t kLargestCifar = size_t{1} << 30;  // unpacked; the published ones have 31 MB
 constexpr size_t kPlane = kCifarSide * kCifarSide;
-constexpr size_t kChannels = kCifarChannels;
 constexpr size_t kPixelBytes = kCifarPixelBytes;
 constexpr size_t kRecord = 1 + kPixelBytes;
 
@@ -28,7 +27,7 @@ void decode_cifar(std::span<const std::byte> bytes, CifarImages& images, std::st
           at, label, kCifarClasses.size() - 1);
     images.labels.push_back(label);
     for (size_t i = 0; i < kPixelBytes; ++i) {
-      images.pixels[to + i % kPlane * kChannels + i / kPlane] =
+      images.pixels[to + i % kPlane * kCifarChannels + i / kPlane] =
           std::to_integer<uint8_t>(bytes[at + 1 + i]);
     }
   }
@@ -44,7 +43,7 @@ std::string encode_cifar(const CifarImages& images) {
     bytes += static_cast<char>(images.labels[image]);
     const uint8_t* pixels = images.pixels.data() + image * kPixelBytes;
     for (size_t i = 0; i < kPixelBytes; ++i) {
-      bytes += static_cast<char>(pixels[i % kPlane * kChannels + i / kPlane]);
+      bytes += static_cast<char>(pixels[i % kPlane * kCifarChannels + i / kPlane]);
     }
   }
   return bytes;
@@ -54,7 +53,7 @@ CifarImages read_cifar(std::span<const std::filesystem::path> paths) {
   check(!paths.empty(), "[cifar] no files, expected one or more");
   CifarImages images;
   for (const std::filesystem::path& path : paths) {
-    const std::string bytes = read_unpacked(path, kLargestFile);
+    const std::string bytes = read_unpacked(path, kLargestCifar);
     decode_cifar(std::as_bytes(std::span(bytes)), images, path.string());
   }
   return images;

@@ -8,7 +8,7 @@
 namespace heed {
 namespace {
 
-constexpr size_t kLargestFile = size_t{1} << 30;  // unpacked; MNIST's largest has 47 MB
+constexpr size_t kLargestIdx = size_t{1} << 30;  // unpacked; MNIST's largest has 47 MB
 constexpr unsigned kUnsignedByte = 0x08;
 constexpr size_t kExtentBytes = 4;
 
@@ -41,9 +41,9 @@ IdxArray decode_idx(std::span<const std::byte> bytes, size_t rank, std::string_v
     for (size_t i = 0; i < kExtentBytes; ++i) {
       extent = extent << 8 | byte_at(bytes, at + i);
     }
-    check(extent > 0 && extent <= kLargestFile / count,
+    check(extent > 0 && extent <= kLargestIdx / count,
           "[idx] {} at byte {}: axis {} has {} elements, expected 1 to {}", name, at, axis, extent,
-          kLargestFile / count);
+          kLargestIdx / count);
     count *= extent;
     array.extents.push_back(static_cast<int64_t>(extent));
   }
@@ -56,7 +56,7 @@ IdxArray decode_idx(std::span<const std::byte> bytes, size_t rank, std::string_v
 }
 
 IdxArray read_idx(const std::filesystem::path& path, size_t rank) {
-  const std::string bytes = read_unpacked(path, kLargestFile);
+  const std::string bytes = read_unpacked(path, kLargestIdx);
   return decode_idx(std::as_bytes(std::span(bytes)), rank, path.string());
 }
 

@@ -522,8 +522,8 @@ std::string encode_midi(std::span<const Note> notes, const MidiWriting& options)
         "[midi] {} ticks a quarter, expected 1 to {}", options.ticks_per_quarter, 0x7FFF);
   const double exact_tempo = 60e6 / options.quarters_per_minute;
   check(exact_tempo >= 1.0 && exact_tempo <= kLargestTempo,
-        "[midi] {} quarters a minute, expected {:.2f} to 60000000", options.quarters_per_minute,
-        60e6 / kLargestTempo);
+        "[midi] {} quarter notes per minute, expected {:.2f} to 60000000",
+        options.quarters_per_minute, 60e6 / kLargestTempo);
   const auto tempo = static_cast<uint32_t>(std::lround(exact_tempo));
   const std::vector<NoteEvent> events = note_events(notes, options.ticks_per_quarter * 1e6 / tempo);
 

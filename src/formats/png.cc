@@ -18,15 +18,15 @@ namespace {
 // libpng reports errors by longjmp, which runs no destructors. So what must be freed belongs to
 // this object, which lives outside of the functions that are jumped out of; those hold plain values
 // only and return whether they got to their end.
-class Reader {
+class PngReader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {
+  explicit PngReader(std::span<const std::byte> bytes) : rest_(bytes) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
     info_ = png_ == nullptr ? nullptr : png_create_info_struct(png_);
   }
-  ~Reader() { png_destroy_read_struct(&png_, &info_, nullptr); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  ~PngReader() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
 
   bool is_ready() const { return info_ != nullptr; }
   const char* reason() const { return reason_.data(); }
@@ -64,7 +64,7 @@ class Reader {
 
  private:
   static void on_read(png_structp png, png_bytep to, size_t count) {
-    auto* self = static_cast<Reader*>(png_get_io_ptr(png));
+    auto* self = static_cast<PngReader*>(png_get_io_ptr(png));
     if (count > self->rest_.size()) {
       png_error(png, "the file ends too early");
     }
@@ -72,7 +72,7 @@ class Reader {
     self->rest_ = self->rest_.subspan(count);
   }
   [[noreturn]] static void on_error(png_structp png, png_const_charp message) {
-    auto& reason = static_cast<Reader*>(png_get_error_ptr(png))->reason_;
+    auto& reason = static_cast<PngReader*>(png_get_error_ptr(png))->reason_;
     std::strncpy(reason.data(), message, reason.size() - 1);
     png_longjmp(png, 1);
   }
@@ -125,7 +125,7 @@ std::string encode_png(const Image& image) {
 }
 
 Image decode_png(std::span<const std::byte> bytes, std::string_view name, uint64_t most_bytes) {
-  Reader reader(bytes);
+  PngReader reader(bytes);
   check(reader.is_ready(), "[png] libpng does not start");
   Image image;
   check(reader.read_header(image), "[png] {} is not a PNG: {}", name, reader.reason());

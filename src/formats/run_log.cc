@@ -34,6 +34,9 @@ Json to_json(const LoggedValidation& line) {
     json["example"] = line.example;
   }
   json["seconds"] = line.seconds;
+  for (const LoggedMeasure& measure : line.measures) {
+    json["measures"][measure.name] = measure.value;
+  }
   return json;
 }
 
@@ -63,6 +66,10 @@ LoggedValidation validation_of(const Json& json) {
     } else if (key.starts_with(kValid) && key != "valid_loss" && value.is_number()) {
       line.metric = key.substr(kValid.size());
       line.value = value.get<double>();
+    } else if (key == "measures" && value.is_object()) {
+      for (const auto& measured : value.items()) {
+        line.measures.push_back({measured.key(), number(value, measured.key().c_str())});
+      }
     }
   }
   return line;

@@ -21,6 +21,11 @@ struct LoggedStep {
   double seconds = 0.0;  // trained so far
 };
 
+struct LoggedMeasure {
+  std::string name;  // "code_usage", ...
+  double value = 0.0;
+};
+
 struct LoggedValidation {
   int64_t step = 0;
   double loss = 0.0;
@@ -28,6 +33,7 @@ struct LoggedValidation {
   double value = 0.0;       // of the metric
   std::string example = {};
   double seconds = 0.0;
+  std::vector<LoggedMeasure> measures = {};
 };
 
 // A step whose loss was not finite.

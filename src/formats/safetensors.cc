@@ -19,7 +19,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian");
 
-using Json = nlohmann::json;
+using SortedJson = nlohmann::json;
 
 constexpr size_t kLengthBytes = 8;
 constexpr uint64_t kMaxHeader = 100'000'000;     // the limit of the reference implementation
@@ -58,7 +58,7 @@ class EntryReader {
     entry_.name = name;
   }
 
-  TensorEntry read(const Json& description) {
+  TensorEntry read(const SortedJson& description) {
     check(description.is_object(), "{} is described by {}, expected an object", place_,
           description.type_name());
     for (const auto& [key, value] : description.items()) {
@@ -72,13 +72,13 @@ class EntryReader {
   }
 
  private:
-  const Json& member(const Json& description, const char* key) const {
+  const SortedJson& member(const SortedJson& description, const char* key) const {
     const auto found = description.find(key);
     check(found != description.end(), "{} has no {}", place_, key);
     return *found;
   }
 
-  uint64_t number(const Json& value, const char* what) const {
+  uint64_t number(const SortedJson& value, const char* what) const {
     check(value.is_number_unsigned(), "{} has the {} {}, expected a whole number from 0 to 2^63-1",
           place_, what, shown(value));
     const auto result = value.get<uint64_t>();
@@ -88,11 +88,11 @@ class EntryReader {
   }
 
   // Strings and lists could be as long as the header.
-  static std::string shown(const Json& value) {
+  static std::string shown(const SortedJson& value) {
     return value.is_number() || value.is_boolean() ? value.dump() : value.type_name();
   }
 
-  void read_dtype(const Json& dtype) {
+  void read_dtype(const SortedJson& dtype) {
     check(dtype.is_string(), "{} has a dtype of type {}, expected a string", place_,
           dtype.type_name());
     entry_.dtype = dtype.get<std::string>();
@@ -100,13 +100,13 @@ class EntryReader {
           entry_.dtype);
   }
 
-  void read_shape(const Json& shape) {
+  void read_shape(const SortedJson& shape) {
     check(shape.is_array(), "{} has a shape of type {}, expected a list", place_,
           shape.type_name());
     // Zeros are left out of the product, so that no part of the shape overflows later on either.
     int64_t extent = static_cast<int64_t>(element_size(entry_.dtype));
     bool empty = false;
-    for (const Json& value : shape) {
+    for (const SortedJson& value : shape) {
       const auto dimension = static_cast<int64_t>(number(value, "dimension"));
       entry_.shape.push_back(dimension);
       empty = empty || dimension == 0;
@@ -117,7 +117,7 @@ class EntryReader {
     expected_bytes_ = empty ? 0 : static_cast<uint64_t>(extent);
   }
 
-  void read_offsets(const Json& offsets) {
+  void read_offsets(const SortedJson& offsets) {
     check(offsets.is_array() && offsets.size() == 2,
           "{} has data_offsets that are not a list of two numbers", place_);
     const uint64_t begin = number(offsets[0], "data offset");
@@ -144,8 +144,8 @@ class HeaderGuard {
  public:
   explicit HeaderGuard(const std::string& file) : file_(file) {}
 
-  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
-    using Event = Json::parse_event_t;
+  bool operator()(int depth, SortedJson::parse_event_t event, const SortedJson& parsed) {
+    using Event = SortedJson::parse_event_t;
     if (event == Event::object_start || event == Event::array_start) {
       check(depth <= (event == Event::object_start ? kTensorDepth : kListDepth),
             "[safetensors] {}: the header is nested deeper than the format allows", file_);
@@ -168,19 +168,20 @@ class HeaderGuard {
   std::unordered_set<std::string> inner_;
 };
 
-Json parse_header(std::string_view text, const std::string& file) {
+SortedJson parse_header(std::string_view text, const std::string& file) {
   check(text.starts_with('{'), "[safetensors] {}: the header does not begin with '{{'", file);
   // The JSON library would take it for the end of the text.
   check(text.find('\0') == std::string_view::npos, "[safetensors] {}: the header has a NUL byte",
         file);
   try {
-    return Json::parse(text, HeaderGuard(file));
-  } catch (const Json::exception& error) {
+    return SortedJson::parse(text, HeaderGuard(file));
+  } catch (const SortedJson::exception& error) {
     fail("[safetensors] {}: the header is not JSON: {}", file, error.what());
   }
 }
 
-std::map<std::string, std::string> read_metadata(const Json& metadata, const std::string& file) {
+std::map<std::string, std::string> read_metadata(const SortedJson& metadata,
+                                                 const std::string& file) {
   check(metadata.is_object(), "[safetensors] {}: {} is of type {}, expected an object", file,
         kMetadata, metadata.type_name());
   std::map<std::string, std::string> result;
@@ -267,8 +268,8 @@ const char* file_dtype(DType dtype) {
 
 std::string quoted(const std::string& text, const std::filesystem::path& path) {
   try {
-    return Json(text).dump();
-  } catch (const Json::exception&) {
+    return SortedJson(text).dump();
+  } catch (const SortedJson::exception&) {
     fail("[safetensors] {}: the name or text '{}' is not UTF-8", path.string(), text);
   }
 }
@@ -325,7 +326,7 @@ SafetensorsContent parse_safetensors(std::span<const std::byte> bytes, const std
         "[safetensors] {}: the header has {} bytes, but only {} follow in the file", file, length,
         bytes.size() - kLengthBytes);
   const auto data = bytes.subspan(kLengthBytes + length);
-  const Json header =
+  const SortedJson header =
       parse_header({reinterpret_cast<const char*>(bytes.data()) + kLengthBytes, length}, file);
 
   SafetensorsContent content;

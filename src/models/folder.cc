@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "formats/tensor_files.h"
 #include "kernels/matmul/int8/int8.h"
+#include "models/folder_output.h"
 #include "models/imports/huggingface.h"
 
 namespace heed {
@@ -237,7 +238,8 @@ void load_folder(const fs::path& folder, std::optional<DType> compute, LoadedFol
   const Json& model = loaded.config.model;
   loaded.tokenizers = load_tokenizers(folder, model);
   check(has_tensors(folder),
-        "[model folder] {} has no model.safetensors; is the training not done?", folder.string());
+        "[model folder] {} has no model.safetensors; has the training not finished?",
+        folder.string());
   loaded.any = make_model(loaded.store.root(), model);
   guess_what_folder_leaves_out(loaded.config, loaded.tokenizers.target.get());
   if (loaded.tokenizers.source != nullptr) {
@@ -292,7 +294,8 @@ class TensorsToWrite {
 
   void add_int8(const std::string& name, const Tensor& part) {
     for (const float value : part.span<float>()) {
-      check(std::isfinite(value), "[model folder] {} holds {}, which int8 cannot say", name, value);
+      check(std::isfinite(value), "[model folder] {} holds {}, which int8 cannot represent", name,
+            value);
     }
     const Tensor values = Tensor::empty(part.shape(), DType::i8);
     const Tensor scales =
@@ -326,18 +329,11 @@ void save_parameters(const fs::path& file, const ParameterStore& store, const Js
 
 void save_folder(const fs::path& folder, const FolderConfig& config, const Tokenizers& tokenizers,
                  const ParameterStore& store, DType dtype) {
-  fs::create_directories(folder);
-  save_config(folder, config, dtype == DType::i8);
-  save_tokenizers(folder, tokenizers);
-  save_parameters(folder / "model.safetensors", store, config.model, dtype);
+  save_folder(folder, config, tokenizers, store, dtype, Existing::refuse);
 }
 
 void convert_folder(const fs::path& input, const fs::path& output, DType dtype) {
-  check(!fs::exists(output) || !fs::equivalent(input, output),
-        "[convert] {} is both input and output", input.string());
-  LoadedFolder loaded;
-  load_folder(input, DType::f32, loaded);
-  save_folder(output, loaded.config, loaded.tokenizers, loaded.store, dtype);
+  convert_folder(input, output, dtype, Existing::refuse);
 }
 
 bool is_model_folder(const fs::path& path) {

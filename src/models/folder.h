@@ -68,6 +68,12 @@ inline std::unique_ptr<LoadedModel> load_model(const std::filesystem::path& fold
   return load_as<Seq2SeqModel>(folder, compute);
 }
 
+using LoadedTranslator = Loaded<TranslationModel>;
+inline std::unique_ptr<LoadedTranslator> load_translator(const std::filesystem::path& folder,
+                                                         std::optional<DType> compute) {
+  return load_as<TranslationModel>(folder, compute);
+}
+
 // All parameters, under the names that files of the model's kind have. `dtype` is that of matrices;
 // vectors are always f32. With i8 the matrices of products are integers with scales, and the others
 // bf16: docs/formats.md.

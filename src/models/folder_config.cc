@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <regex>
 #include <utility>
@@ -81,6 +82,12 @@ void save_config(const fs::path& folder, const FolderConfig& config, bool int8) 
   if (!config.target_language.empty()) {
     json["target_language"] = config.target_language;
   }
+  if (config.training_lines) {
+    json["training_lines"] = config::write(*config.training_lines);
+  }
+  if (!config.examples.empty()) {
+    json["examples"] = config.examples;
+  }
   if (int8) {
     json["quantization_config"] = {{"quant_method", "heed-int8"}};
   }
@@ -93,7 +100,7 @@ namespace {
 std::vector<std::string> read_labels(const Json& json, size_t classes, const std::string& where) {
   std::vector<std::string> labels;
   const Json map = json.value("id2label", Json::object());
-  check(map.is_object(), "[{}] id2label is no table of names", where);
+  check(map.is_object(), "[{}] id2label is not a table of names", where);
   check(map.empty() || map.size() == classes, "[{}] id2label names {} classes, the model has {}",
         where, map.size(), classes);
   for (size_t i = 0; i < classes; ++i) {
@@ -117,6 +124,15 @@ std::string read_text(const Json& json, const char* key, const std::string& wher
   check(found->is_string(), "[model folder] {}: {} is {}, expected a text", where, key,
         found->dump());
   return found->get<std::string>();
+}
+
+std::vector<std::string> read_examples(const Json& json, const std::string& where) {
+  const Json list = json.value("examples", Json::array());
+  const bool texts = list.is_array() && std::all_of(list.begin(), list.end(), [](const Json& one) {
+                       return one.is_string();
+                     });
+  check(texts, "[model folder] {}: examples is {}, expected a list of texts", where, list.dump());
+  return list.get<std::vector<std::string>>();
 }
 
 std::optional<Content> read_content(const Json& json, const std::string& where) {
@@ -181,6 +197,10 @@ FolderConfig load_config(const fs::path& folder) {
   config.content = read_content(json, where);
   config.source_language = read_text(json, "source_language", where);
   config.target_language = read_text(json, "target_language", where);
+  if (json.contains("training_lines")) {
+    config::read(config.training_lines.emplace(), json["training_lines"], where, "training_lines");
+  }
+  config.examples = read_examples(json, where);
   return config;
 }
 

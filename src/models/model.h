@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/ignore.h"
+#include "base/random.h"
 #include "models/spec.h"
+#include "nn/bottleneck/bottleneck.h"
 #include "ops/loss/reduction.h"
 #include "tensor/tensor.h"
 
@@ -44,10 +46,22 @@ class Model {
   Model& operator=(const Model&) = delete;
 };
 
-class Seq2SeqModel : public Model {
+// Whatever translates. How it decodes depends on which of the interfaces below it has
+// (decode/text/decoding.h).
+class TranslationModel : public Model {
+ public:
+  static constexpr const char* kWhat = "a translation model";
+  static constexpr ModelInterface kInterface = ModelInterface::translation;
+
+  virtual int64_t target_vocabulary() const = 0;
+  // Longest sequence it can be shown, or 0: any.
+  virtual int64_t longest() const { return 0; }
+};
+
+// Translates token by token, each one given those before it.
+class Seq2SeqModel : public TranslationModel {
  public:
   static constexpr const char* kWhat = "a sequence-to-sequence model";
-  static constexpr ModelInterface kInterface = ModelInterface::translation;
 
   // Teacher forcing: logits of every target position, [B,T,V].
   virtual Tensor logits(const Batch& batch) const = 0;
@@ -62,10 +76,86 @@ class Seq2SeqModel : public Model {
   // which belongs to the same source. rows.size() == sources.size() * beam.
   virtual void select(DecodeState& state, std::span<const int64_t> sources,
                       std::span<const int64_t> rows) const = 0;
+};
 
-  virtual int64_t target_vocabulary() const = 0;
-  // Longest sequence it can be shown, or 0: any.
-  virtual int64_t longest() const { return 0; }
+// Translates all positions at once, or improves all of them in a few passes.
+class ParallelModel : public TranslationModel {
+ public:
+  static constexpr const char* kWhat = "a parallel translation model";
+
+  // What the decoder learned to begin with, and to go on from.
+  enum class Input {
+    copied,   // the source, spread over the target; there is one pass (Gu et al. 2018)
+    refined,  // the same, then the tokens of the pass before (Lee et al. 2018)
+    masked,   // masks, then tokens and masks (Ghazvininejad et al. 2019)
+  };
+  virtual Input input() const = 0;
+
+  // Reads sources i32 [B,S] with lengths i32 [B]. Passes do not change the state.
+  virtual std::unique_ptr<DecodeState> start(const Tensor& source, const Tensor& lengths) const = 0;
+  // How much longer a target is than its source, END counted in both: [B, 2 * range + 1], where
+  // column c stands for c - range.
+  virtual Tensor length_logits(const DecodeState& state) const = 0;
+  virtual int64_t length_range() const = 0;
+  // How often each token of a source is copied, [B,S,F], where column f stands for f times.
+  virtual Tensor fertility_logits(const DecodeState& state) const = 0;
+  virtual int64_t fertilities() const = 0;  // F; 0: there is no such head, copies are spread evenly
+
+  // One pass over R = B * K rows; K rows next to each other have one source. The decoder is shown
+  // either `tokens`, with START in the place of masks, or copies of the source's tokens. If both
+  // are given, a position copies where `tokens` has START.
+  struct Pass {
+    Tensor tokens = {};   // i32 [R,T]
+    Tensor copied = {};   // i32 [R,T]: which token of its source each position copies
+    Tensor lengths = {};  // i32 [R]
+    int32_t start = 1;    // the id of START, if both are given
+  };
+  // Logits of every position: [R,T,V].
+  virtual Tensor pass(const Pass& shown, const DecodeState& state) const = 0;
+};
+
+// Translates through a few discrete latents: their codes are said one after the other, then all
+// tokens at once, given the codes. A latent stands for `shorten` tokens and has `slices` codes.
+class LatentModel : public TranslationModel {
+ public:
+  static constexpr const char* kWhat = "a latent translation model";
+
+  struct Sizes {
+    int64_t codes = 0;  // to choose from; the number after the last one begins and ends a sequence
+    int64_t slices = 0;
+    int64_t shorten = 0;
+  };
+  virtual Sizes sizes() const = 0;
+
+  // Sources i32 [B,S] with lengths i32 [B], as all else looks at them: [B,S,C].
+  struct Encoded {
+    Tensor vectors;  // [B,S,C]
+    Tensor lengths;  // i32 [B]
+  };
+  virtual Encoded encode(const Tensor& source, const Tensor& lengths) const = 0;
+  // The distribution of the codes, as a sequence-to-sequence model whose tokens are codes; those of
+  // a latent come in a row. Its sources are the ones that were encoded. The model must outlive it.
+  virtual std::unique_ptr<Seq2SeqModel> prior(const Encoded& sources) const = 0;
+  // Logits of all tokens given the codes i32 [R,L,slices] of R = B * K rows, of which each has a
+  // number of latents, i32 [R]; K rows next to each other have one source -> [R, L * shorten, V].
+  virtual Tensor logits(const Tensor& codes, const Tensor& latents,
+                        const Encoded& sources) const = 0;
+
+  // Teacher forcing: what is said of a target given its own codes, and of these codes.
+  struct Teaching {         // while a tape is in scope
+    float discrete = 1.0F;  // share of the latents that are discrete
+    float predicted =
+        0.0F;  // share of those that the decoder sees with the prior's likeliest codes
+  };
+  struct Taught {
+    Tensor logits;        // [B,T,V]
+    Tensor code_logits;   // [B, L + 1, slices, codes + 1]
+    Tensor code_targets;  // i32 [B, L + 1, slices]: the codes and the end; kIgnore after it
+    Discrete latents;     // of all rows, one after the other, without padding
+  };
+  virtual Taught teach(const Batch& batch, const Teaching& teaching) const = 0;
+  // What the code book learns from a step (nn/bottleneck/bottleneck.h).
+  virtual void learn(std::span<const Discrete> passes, const RandomStream& random) const = 0;
 };
 
 // Says what comes next.
@@ -93,6 +183,37 @@ class LanguageModel : public Model {
   virtual int64_t vocabulary() const = 0;
   // Most tokens it can look at, or 0: any number.
   virtual int64_t context() const = 0;
+};
+
+// What tokens gave that were shown on trial, those of each row after those of the row before.
+struct Verified {
+  Tensor hidden;  // [N,C]: what the output projection sees
+  Tensor logits;  // [N,V]: of what follows each token
+};
+
+// Also judges several tokens of a row at once and takes back those that do not stand the test,
+// which is what blockwise and speculative decoding need of a model that decodes step by step.
+class VerifyingModel {
+ public:
+  virtual ~VerifyingModel() = default;
+  // Shows row r lengths[r] more tokens, perhaps none, of tokens i32 [R,T]; the rest is padding.
+  // After the first token of a row each has the bits that step() gives it.
+  virtual Verified verify(const Tensor& tokens, std::span<const int64_t> lengths,
+                          DecodeState& state) const = 0;
+  // Takes back the last dropped[r] tokens of row r, which came with the last verify().
+  virtual void roll_back(DecodeState& state, std::span<const int64_t> dropped) const = 0;
+};
+
+// Also proposes the tokens behind the next one (Stern, Shazeer and Uszkoreit 2018): head 1 is the
+// model itself, head h says which token comes h positions on.
+class BlockwiseModel {
+ public:
+  virtual ~BlockwiseModel() = default;
+  virtual int64_t block() const = 0;  // k: tokens that the heads propose together
+  // hidden [N,C], as verify() gives it -> logits of heads 2 to k, [N,k-1,V]
+  virtual Tensor propose(const Tensor& hidden) const = 0;
+  // One head alone, from 1 to k: [..., C] -> [..., V]
+  virtual Tensor propose(const Tensor& hidden, int64_t head) const = 0;
 };
 
 // B texts, or pairs of texts, as an encoder reads them.

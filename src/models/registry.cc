@@ -5,14 +5,19 @@
 #include <variant>
 
 #include "base/error.h"
+#include "models/images/blockwise_image_transformer.h"
 #include "models/images/image_transformer.h"
 #include "models/images/pixel_cnn.h"
 #include "models/language/bert.h"
+#include "models/language/blockwise_gpt.h"
 #include "models/language/gpt.h"
 #include "models/language/music_transformer.h"
 #include "models/language/rnn_encoder.h"
 #include "models/language/rnn_language.h"
+#include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
+#include "models/translation/latent_transformer.h"
+#include "models/translation/parallel_transformer.h"
 #include "models/translation/rnn.h"
 #include "models/translation/transformer.h"
 
@@ -24,6 +29,7 @@ using Change = std::variant<VocabularySizes, EncoderHeads, ImageSizes>;
 
 struct Kind {
   std::string name;
+  std::string extends;  // the kind that it adds parameters to, or empty
   std::vector<std::string> presets;
   std::function<Json(const Json& fields, const std::string& preset, std::string_view where)>
       resolve;
@@ -55,7 +61,8 @@ void follow(Config& config, const Wanted& wanted, const std::string& name) {
 }
 
 template <typename Made, typename Config>
-Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> presets) {
+Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> presets,
+          const std::string& extends = "") {
   std::vector<std::string> names;
   names.reserve(presets.size());
   for (const auto& preset : presets) {
@@ -63,6 +70,7 @@ Kind kind(const std::string& name, std::vector<std::pair<std::string, Config>> p
   }
   return {
       .name = name,
+      .extends = extends,
       .presets = names,
       .resolve =
           [presets, names](const Json& fields, const std::string& wanted, std::string_view where) {
@@ -112,6 +120,22 @@ TransformerConfig transformer(int64_t width, int64_t heads, int64_t layers, floa
   return config;
 }
 
+// The presets of the Transformer for a kind that extends it.
+template <typename Config>
+std::vector<std::pair<std::string, Config>> transformer_presets() {
+  std::vector<std::pair<std::string, Config>> presets;
+  const auto add = [&](const std::string& name, const TransformerConfig& sizes) {
+    Config config;
+    static_cast<TransformerConfig&>(config) = sizes;
+    presets.emplace_back(name, config);
+  };
+  add("tiny", transformer(128, 4, 2, 0.1F));
+  add("small", transformer(256, 4, 3, 0.1F));
+  add("base", transformer(512, 8, 6, 0.1F));
+  add("big", transformer(1024, 16, 6, 0.3F));
+  return presets;
+}
+
 // Heads of 64, as all published sizes have them.
 GptConfig gpt(int64_t width, int64_t layers) {
   GptConfig config;
@@ -147,17 +171,22 @@ RnnLanguageConfig rnn_language(int64_t hidden) {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all{
-      kind<Transformer, TransformerConfig>("transformer",
-                                           {{"tiny", transformer(128, 4, 2, 0.1F)},
-                                            {"small", transformer(256, 4, 3, 0.1F)},
-                                            {"base", transformer(512, 8, 6, 0.1F)},
-                                            {"big", transformer(1024, 16, 6, 0.3F)}}),
+      kind<Transformer, TransformerConfig>("transformer", transformer_presets<TransformerConfig>()),
+      kind<ParallelTransformer, ParallelTransformerConfig>(
+          "parallel_transformer", transformer_presets<ParallelTransformerConfig>(), "transformer"),
+      kind<BlockwiseTransformer, BlockwiseTransformerConfig>(
+          "blockwise_transformer", transformer_presets<BlockwiseTransformerConfig>(),
+          "transformer"),
+      kind<LatentTransformer, LatentTransformerConfig>(
+          "latent_transformer", transformer_presets<LatentTransformerConfig>(), "transformer"),
       kind<Rnn, RnnConfig>("rnn", {{"small", RnnConfig{}}}),
       kind<ConvS2S, ConvConfig>("conv", {{"small", ConvConfig{}}}),
       kind<Gpt, GptConfig>("gpt2", {{"small", gpt(768, 12)},
                                     {"medium", gpt(1024, 24)},
                                     {"large", gpt(1280, 36)},
                                     {"xl", gpt(1600, 48)}}),
+      kind<BlockwiseGpt, BlockwiseGptConfig>("blockwise_gpt2", {{"small", BlockwiseGptConfig{}}},
+                                             "gpt2"),
       kind<Bert, BertConfig>("bert", {{"tiny", bert(128, 2)},
                                       {"small", bert(512, 4)},
                                       {"base", bert(768, 12)},
@@ -169,6 +198,9 @@ const std::vector<Kind>& kinds() {
           "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
       kind<ImageTransformer, ImageTransformerConfig>("image_transformer",
                                                      {{"small", ImageTransformerConfig{}}}),
+      kind<BlockwiseImageTransformer, BlockwiseImageTransformerConfig>(
+          "blockwise_image_transformer", {{"small", BlockwiseImageTransformerConfig{}}},
+          "image_transformer"),
       kind<PixelCnn, PixelCnnConfig>("pixel_cnn", {{"small", PixelCnnConfig{}}}),
   };
   return all;
@@ -253,10 +285,15 @@ Json with_heads(const Json& model, const EncoderHeads& heads) { return changed(m
 
 Json with_images(const Json& model, const ImageSizes& images) { return changed(model, images); }
 
-Json with_dropout_of(const Json& model, const Json& other) {
-  Json result = model;
+Json begun_with(const Json& wanted, const Json& other, std::string_view where) {
+  const std::string found = model_spec(other).kind;
+  const std::string kind = model_spec(wanted).kind;
+  const std::string extended = find_kind(kind, "model").extends;
+  check(found == kind || found == extended, "[train] {} is a \"{}\", the recipe needs a \"{}\"{}",
+        where, found, kind, extended.empty() ? "" : " or a \"" + extended + "\"");
+  Json result = wanted;
   for (const auto& item : other.items()) {
-    if (item.key().ends_with("dropout")) {
+    if (item.key() != "kind" && result.contains(item.key()) && !item.key().ends_with("dropout")) {
       result[item.key()] = item.value();
     }
   }

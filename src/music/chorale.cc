@@ -105,7 +105,7 @@ Chorale decode_chorale(std::span<const int32_t> ids) {
 
 std::vector<Note> chorale_notes(const Chorale& chorale, double quarters_per_minute) {
   check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
-        "[chorale] {} quarters a minute, expected a positive number", quarters_per_minute);
+        "[chorale] {} quarter notes per minute, expected a positive number", quarters_per_minute);
   const double step_seconds = 60.0 / quarters_per_minute / kStepsPerQuarter;
   std::vector<Note> notes;
   for (int voice = 0; voice < kVoices; ++voice) {

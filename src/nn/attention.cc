@@ -1,6 +1,7 @@
 #include "nn/attention.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/error.h"
 #include "ops/shape/shape.h"
@@ -13,18 +14,13 @@ int64_t narrower(int64_t a, int64_t b) {
   return a == 0 || b == 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// What the newest position of each row sees, where the rows differ.
-void see_lengths(const KvCache& cache, AttentionOptions& options) {
-  if (cache.lengths.empty()) {
-    return;
+// i32 [R], or undefined if all are the same.
+Tensor unless_equal(const std::vector<int64_t>& each) {
+  if (std::adjacent_find(each.begin(), each.end(), std::not_equal_to<>()) == each.end()) {
+    return {};
   }
-  std::vector<int32_t> seen(cache.lengths.begin(), cache.lengths.end());
-  const Shape rows{std::ssize(seen)};
-  options.lengths = Tensor::from_ints(seen, rows);
-  for (int32_t& length : seen) {
-    --length;
-  }
-  options.positions = Tensor::from_ints(seen, rows);
+  const std::vector<int32_t> narrow(each.begin(), each.end());
+  return Tensor::from_ints(narrow, {std::ssize(narrow)});
 }
 
 }  // namespace
@@ -42,15 +38,16 @@ MixerCache* only_cache(const MixerContext& context) {
 }
 
 CachedKeys look_back(const KvCache& cache, int64_t steps, AttentionOptions& options) {
-  see_lengths(cache, options);
-  options.position = cache.length - steps;
+  options.lengths = unless_equal(cache.lengths);
+  options.position = *std::max_element(cache.newest.begin(), cache.newest.end());
+  options.positions = unless_equal(cache.newest);
   options.labels = cache.labels;
   if (!options.weights) {
     return {cache.k, cache.v};
   }
   // Weights have a column for each key: the room behind the last one is left out.
   const auto filled = [&](const Tensor& part) {
-    return part.defined() ? slice(part, 1, 0, cache.length) : part;
+    return part.defined() ? slice(part, 1, 0, options.position + steps) : part;
   };
   options.labels = filled(cache.labels);
   return {filled(cache.k), filled(cache.v)};
@@ -87,7 +84,8 @@ AttentionOptions SelfAttention::options(const MixerContext& context) const {
                            .window_left = narrower(context.window, config_.window) - 1,
                            .labels = context.labels,
                            .dropout = config_.dropout,
-                           .weights = context.weights};
+                           .weights = context.weights,
+                           .stepwise = context.stepwise};
   if (config_.relative_distance > 0) {
     options.relative = relative_;
     options.relative_center = config_.relative_distance;
@@ -143,13 +141,15 @@ Tensor CrossAttention::project(const Tensor& memory) const {
       {memory.dim(0), memory.dim(1), 2, config_.heads, dim});  // [B,Tk,2,H,D]
 }
 
-Mixed CrossAttention::operator()(const Tensor& x, const Memory& memory, bool weights) const {
+Mixed CrossAttention::operator()(const Tensor& x, const Memory& memory, const Look& look) const {
   const int64_t dim = config_.width / config_.heads;
   const Tensor q = q_(x).reshape({x.dim(0), x.dim(1), config_.heads, dim});  // [B,Tq,H,D]
-  const AttentionResult result = attention_kv(
-      q, memory.kv,
-      {.lengths = memory.lengths, .dropout = config_.dropout, .weights = weights});  // [B,Tq,H,D]
-  return {out_(result.y.reshape(x.shape())), result.weights};                        // [B,Tq,C]
+  const AttentionResult result = attention_kv(q, memory.kv,
+                                              {.lengths = memory.lengths,
+                                               .dropout = config_.dropout,
+                                               .weights = look.weights,
+                                               .stepwise = look.stepwise});  // [B,Tq,H,D]
+  return {out_(result.y.reshape(x.shape())), result.weights};                // [B,Tq,C]
 }
 
 }  // namespace heed

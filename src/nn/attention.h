@@ -64,8 +64,12 @@ class CrossAttention {
   };
   // The memory's keys and values: [B,Tk,C] -> [B,Tk,2,H,D]. Constant while decoding.
   Tensor project(const Tensor& memory) const;
-  // x [B,Tq,C] -> y [B,Tq,C]; the weights, if they are wanted, are [B,H,Tq,Tk].
-  Mixed operator()(const Tensor& x, const Memory& memory, bool weights = false) const;
+  struct Look {
+    bool weights = false;   // are wanted: [B,H,Tq,Tk]
+    bool stepwise = false;  // as in MixerContext
+  };
+  // x [B,Tq,C] -> y [B,Tq,C]
+  Mixed operator()(const Tensor& x, const Memory& memory, const Look& look) const;
 
  private:
   CrossAttentionConfig config_;

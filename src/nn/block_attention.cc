@@ -80,6 +80,14 @@ void BlockCache::join(const MixerCache& more) {
   block.join(other.block);
 }
 
+void BlockCache::roll_back(std::span<const int64_t> dropped) {
+  const int64_t count = dropped.empty() ? 0 : dropped.front();
+  check(std::all_of(dropped.begin(), dropped.end(), [&](int64_t own) { return own == count; }),
+        "[block attention] rows stand at the same position, expected all to lose {}", count);
+  block.roll_back(dropped);
+  position -= count;
+}
+
 BlockAttention::BlockAttention(const Scope& s, BlockAttentionConfig config)
     : config_(std::move(config)),
       qkv_(s / "qkv", config_.width, 3 * config_.width, true,
@@ -95,13 +103,15 @@ std::unique_ptr<MixerCache> BlockAttention::make_cache(const CacheConfig& config
 }
 
 Mixed BlockAttention::operator()(const Tensor& x, const MixerContext& context) const {
-  const int64_t expected = context.caches.empty() ? config_.plan->length() : 1;
-  check(x.rank() == 3 && x.dim(1) == expected, "[block attention] x is {}, expected [B,{},{}]", x,
-        expected, config_.width);
+  const int64_t expected = config_.plan->length();
+  check(x.rank() == 3 && (x.dim(1) == expected || !context.caches.empty()),
+        "[block attention] x is {}, expected [B,{},{}]", x, expected, config_.width);
   check(context.window == 0 && !context.mask.defined() && !context.lengths.defined(),
         "[block attention] the plan says what is seen, expected no window, mask or lengths");
-  const AttentionOptions options{
-      .causal = true, .dropout = config_.dropout, .weights = context.weights};
+  const AttentionOptions options{.causal = true,
+                                 .dropout = config_.dropout,
+                                 .weights = context.weights,
+                                 .stepwise = context.stepwise};
   const Tensor qkv = qkv_(x);  // [B,T,3C]
   if (!context.caches.empty()) {
     const Mixed mixed = next_of_each(qkv, options, context.caches);
@@ -159,47 +169,63 @@ Mixed BlockAttention::next_of_each(const Tensor& qkv, const AttentionOptions& op
           options.weights ? concat(weights, 0) : Tensor()};
 }
 
-// At the beginning of a block its memory is looked up; then the block grows position by position.
+// The memory of the block that begins, out of what is kept of those before.
+void BlockAttention::begin_block(BlockCache& cache, int64_t rows) const {
+  const BlockPlan& plan = *config_.plan;
+  const int64_t ring = cache.past.dim(1);
+  std::vector<int32_t> slots;
+  for (const int32_t position : plan.memory(cache.position / plan.block())) {
+    slots.push_back(static_cast<int32_t>(position % ring));
+  }
+  cache.block = {};
+  if (!slots.empty()) {
+    const Tensor kv = index_select(cache.past, 1, Tensor::from_ints(slots, {std::ssize(slots)}));
+    const std::vector<Tensor> parts = split(kv, 2, {config_.width, config_.width});
+    const Shape memory{rows, std::ssize(slots), config_.heads, config_.width / config_.heads};
+    cache.block.append(parts[0].reshape(memory), parts[1].reshape(memory), Tensor());
+  }
+}
+
+// At the beginning of a block its memory is looked up; then the block grows by a few positions.
 Mixed BlockAttention::next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const {
   const BlockPlan& plan = *config_.plan;
   const int64_t rows = qkv.dim(0);
-  const Shape each{rows, 1, config_.heads, config_.width / config_.heads};
+  const int64_t steps = qkv.dim(1);
+  const Shape each{rows, steps, config_.heads, config_.width / config_.heads};
   check(cache.position < plan.length(), "[block attention] all {} positions are decoded",
         plan.length());
+  check(
+      cache.position % plan.block() + steps <= plan.block(),
+      "[block attention] {} positions at once, expected at most the {} that are left of the block",
+      steps, plan.block() - cache.position % plan.block());
   const int64_t ring = plan.reach() + plan.block();
   if (!cache.past.defined()) {
     cache.past = Tensor::zeros({rows, ring, 2 * config_.width}, qkv.dtype());
   }
   if (cache.position % plan.block() == 0) {
-    std::vector<int32_t> slots;
-    for (const int32_t position : plan.memory(cache.position / plan.block())) {
-      slots.push_back(static_cast<int32_t>(position % ring));
-    }
-    cache.block = {};
-    if (!slots.empty()) {
-      const Tensor kv = index_select(cache.past, 1, Tensor::from_ints(slots, {std::ssize(slots)}));
-      const std::vector<Tensor> parts = split(kv, 2, {config_.width, config_.width});
-      const Shape memory{rows, std::ssize(slots), each[2], each[3]};
-      cache.block.append(parts[0].reshape(memory), parts[1].reshape(memory), Tensor());
-    }
+    begin_block(cache, rows);
   }
   const std::vector<Tensor> parts =
-      split(qkv, 2, {config_.width, config_.width, config_.width});  // [R,1,C] each
+      split(qkv, 2, {config_.width, config_.width, config_.width});  // [R,T,C] each
   cache.block.append(parts[1].reshape(each), parts[2].reshape(each), Tensor());
   const size_t bytes = static_cast<size_t>(2 * config_.width) * size_of(qkv.dtype());
-  const auto slot = static_cast<size_t>(cache.position % ring);
-  for (int64_t row = 0; row < rows; ++row) {
-    std::memcpy(static_cast<std::byte*>(cache.past.rows(row, row + 1).raw()) + slot * bytes,
-                static_cast<const std::byte*>(qkv.rows(row, row + 1).raw()) + bytes / 2, bytes);
+  for (int64_t i = 0; i < rows * steps; ++i) {
+    const auto slot = static_cast<size_t>((cache.position + i % steps) % ring);
+    const Tensor row = cache.past.rows(i / steps, i / steps + 1);
+    std::memcpy(static_cast<std::byte*>(row.raw()) + slot * bytes,
+                static_cast<const std::byte*>(qkv.raw()) + static_cast<size_t>(i) * bytes * 3 / 2 +
+                    bytes / 2,
+                bytes);
   }
-  const CachedKeys keys = look_back(cache.block, 1, options);
+  const CachedKeys keys = look_back(cache.block, steps, options);
   const AttentionResult result =
-      attention(parts[0].reshape(each), keys.k, keys.v, options);  // y: [R,1,H,D]
-  Mixed mixed{result.y.reshape({rows, 1, config_.width}), Tensor()};
+      attention(parts[0].reshape(each), keys.k, keys.v, options);  // y: [R,T,H,D]
+  Mixed mixed{result.y.reshape({rows, steps, config_.width}), Tensor()};
   if (options.weights) {
+    check(steps == 1, "[block attention] the weights of {} positions at once, expected 1", steps);
     mixed.weights = spread_step(result.weights, cache.position);
   }
-  ++cache.position;
+  cache.position += steps;
   return mixed;
 }
 

@@ -57,6 +57,8 @@ struct BlockCache : MixerCache {
   void select(std::span<const int64_t> kept) override;
   // Rows that stand elsewhere are an Error.
   void join(const MixerCache& more) override;
+  // As many in every row.
+  void roll_back(std::span<const int64_t> dropped) override;
   size_t bytes() const override { return (past.defined() ? past.bytes() : 0) + block.bytes(); }
 };
 
@@ -72,15 +74,16 @@ class BlockAttention : public Mixer {
   using Config = BlockAttentionConfig;
   BlockAttention(const Scope& s, BlockAttentionConfig config);
 
-  // Always causal. x is [B,T,C], T as the plan's; with caches x is what comes next, [R,1,C], and
-  // the caches may stand at different positions. The weights are [B,H,T,T], step by step [R,H,1,T],
-  // zero where nobody looked.
+  // Always causal. x is [B,T,C], T as the plan's; with caches x is what comes next, [R,1,C] or more
+  // of a block, and the caches may stand at different positions. The weights are [B,H,T,T], step by
+  // step [R,H,1,T], zero where nobody looked.
   Mixed operator()(const Tensor& x, const MixerContext& context) const override;
   std::unique_ptr<MixerCache> make_cache(const CacheConfig& config) const override;
 
  private:
   AttentionResult whole(const Tensor& qkv, AttentionOptions options) const;
   Mixed next(const Tensor& qkv, AttentionOptions options, BlockCache& cache) const;
+  void begin_block(BlockCache& cache, int64_t rows) const;
   Mixed next_of_each(const Tensor& qkv, const AttentionOptions& options,
                      const std::vector<MixerCache*>& caches) const;
   Tensor spread(const Tensor& weights, int64_t batch) const;

@@ -1,5 +1,6 @@
 #include "nn/compressed_attention.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
@@ -32,6 +33,7 @@ Tensor spread(const Tensor& weights, int64_t stride, int64_t length) {
 
 void CompressedCache::select(std::span<const int64_t> rows) {
   kv.select(rows);
+  window = Tensor();
   if (last.defined()) {
     const std::vector<int32_t> kept(rows.begin(), rows.end());
     last = index_select(last, 0, Tensor::from_ints(kept, {std::ssize(kept)}));
@@ -41,10 +43,39 @@ void CompressedCache::select(std::span<const int64_t> rows) {
 void CompressedCache::join(const MixerCache& more) {
   const auto& other = cache_as<CompressedCache>(more);
   kv.join(other.kv);
+  window = Tensor();
   if (!last.defined() || !other.last.defined()) {
     last = last.defined() ? last : other.last;
   } else {
     last = concat({last, other.last}, 0);
+  }
+}
+
+void CompressedCache::roll_back(std::span<const int64_t> dropped) {
+  check(window.defined(),
+        "[attention] a compressed memory takes back what came last, before rows leave or come");
+  std::vector<int64_t> counts = came;
+  for (size_t row = 0; row < std::min(counts.size(), dropped.size()); ++row) {
+    check(dropped[row] <= came[row],
+          "[attention] row {} is to lose {} positions of a compressed memory, expected at most the "
+          "{} that came last",
+          row, dropped[row], came[row]);
+    counts[row] -= dropped[row];
+  }
+  kv.roll_back(dropped);
+  keep_last(counts);
+}
+
+void CompressedCache::keep_last(std::span<const int64_t> counts) {
+  const int64_t rows = window.dim(0);
+  const int64_t width = window.dim(2);
+  const int64_t past = last.dim(1) / width;
+  const size_t bytes = last.bytes() / static_cast<size_t>(rows);
+  last = Tensor::empty(last.shape(), last.dtype());
+  for (int64_t row = 0; row < rows; ++row) {
+    const int64_t begin = counts[static_cast<size_t>(row)];
+    const Tensor own = window.rows(row, row + 1).reshape({window.dim(1), width});
+    std::memcpy(last.rows(row, row + 1).raw(), own.rows(begin, begin + past).raw(), bytes);
   }
 }
 
@@ -82,18 +113,11 @@ Tensor CompressedAttention::continued(const Tensor& kv, CompressedCache& cache) 
   if (!cache.last.defined()) {
     cache.last = Tensor::zeros({rows, past * width}, kv.dtype());
   }
-  const Tensor window = concat({cache.last.reshape({rows, past, width}), kv}, 1);  // [R,K-1+T,2C]
-  const size_t bytes = cache.last.bytes() / static_cast<size_t>(rows);
-  const std::vector<int64_t>& coming = cache.kv.coming;
-  cache.last = Tensor::empty({rows, past * width}, kv.dtype());
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t steps = coming.empty() ? kv.dim(1) : coming[static_cast<size_t>(row)];
-    std::memcpy(
-        cache.last.rows(row, row + 1).raw(),
-        window.rows(row, row + 1).reshape({window.dim(1), width}).rows(steps, steps + past).raw(),
-        bytes);
-  }
-  return compress(window, true);  // [R,T,2C]
+  cache.window = concat({cache.last.reshape({rows, past, width}), kv}, 1);  // [R,K-1+T,2C]
+  cache.came = cache.kv.coming;
+  cache.came.resize(static_cast<size_t>(rows), kv.dim(1));
+  cache.keep_last(cache.came);
+  return compress(cache.window, true);  // [R,T,2C]
 }
 
 Mixed CompressedAttention::operator()(const Tensor& x, const MixerContext& context) const {
@@ -108,7 +132,8 @@ Mixed CompressedAttention::operator()(const Tensor& x, const MixerContext& conte
   AttentionOptions options{.causal = true,
                            .key_stride = config_.stride,
                            .dropout = config_.dropout,
-                           .weights = context.weights};
+                           .weights = context.weights,
+                           .stepwise = context.stepwise};
   if (cache != nullptr) {
     cache->kv.expect(context.lengths);
   } else {

@@ -22,9 +22,16 @@ struct CompressedAttentionConfig {
 struct CompressedCache : MixerCache {
   KvCache kv;
   Tensor last;  // [R, (K-1) * 2C]: each row's last positions in front of the convolution
+  // What the convolution last saw, [R,K-1+T,2C], and how many of the T belong to each row: what was
+  // last before them comes back from here.
+  Tensor window;
+  std::vector<int64_t> came;
 
   void select(std::span<const int64_t> rows) override;
   void join(const MixerCache& more) override;
+  void roll_back(std::span<const int64_t> dropped) override;
+  // Remembers the last positions of each row's window when so many of those that came count.
+  void keep_last(std::span<const int64_t> counts);
   size_t bytes() const override { return kv.bytes() + (last.defined() ? last.bytes() : 0); }
 };
 

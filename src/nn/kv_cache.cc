@@ -74,11 +74,8 @@ void KvCache::append(const Source& source, const Tensor& new_labels) {
   check((length == 0 || new_labels.defined() == labels.defined()) &&
             (!new_labels.defined() || new_labels.shape() == Shape{rows, steps}),
         "[cache] {} comes with labels {}, the cache holds {}", like, new_labels, labels);
-  check(lengths.empty() || steps == 1,
-        "[cache] {} positions at once for rows of different lengths, expected 1", steps);
-  check(coming.empty() || (length == 0 && std::ssize(coming) == rows),
-        "[cache] {} lengths for {} rows after {} positions, expected one each at the beginning",
-        coming.size(), rows, length);
+  check(coming.empty() || std::ssize(coming) == rows, "[cache] {} lengths for {} rows, expected {}",
+        coming.size(), rows, rows);
   if (most > 0 && length + steps > 2 * most) {
     forget();
   }
@@ -93,21 +90,46 @@ void KvCache::append(const Source& source, const Tensor& new_labels) {
   if (labels.defined()) {
     write(labels, static_cast<const std::byte*>(new_labels.raw()), sizeof(int32_t), steps);
   }
-  length += steps;
-  for (int64_t& own : lengths) {
-    ++own;
+  newest.clear();
+  std::vector<int64_t> grown;
+  for (int64_t row = 0; row < rows; ++row) {
+    newest.push_back(length_of(row));
+    grown.push_back(newest.back() + (coming.empty() ? steps : coming[static_cast<size_t>(row)]));
   }
-  if (!coming.empty()) {
-    lengths = std::exchange(coming, {});
+  coming.clear();
+  set_lengths(std::move(grown));
+}
+
+void KvCache::set_lengths(std::vector<int64_t> each) {
+  length = each.empty() ? 0 : *std::max_element(each.begin(), each.end());
+  const bool equal =
+      std::all_of(each.begin(), each.end(), [&](int64_t own) { return own == length; });
+  lengths = equal ? std::vector<int64_t>() : std::move(each);
+}
+
+// What is taken back is written over by what comes next: whoever shares the tensors keeps his.
+void KvCache::roll_back(std::span<const int64_t> dropped) {
+  check(k.defined() && std::ssize(dropped) == k.dim(0),
+        "[cache] {} rows to roll back, the cache holds {}", dropped.size(),
+        k.defined() ? k.dim(0) : 0);
+  std::vector<int64_t> left;
+  for (int64_t row = 0; row < k.dim(0); ++row) {
+    const int64_t count = dropped[static_cast<size_t>(row)];
+    check(0 <= count && count <= length_of(row),
+          "[cache] row {} is to lose {} positions, expected 0 to {}", row, count, length_of(row));
+    left.push_back(length_of(row) - count);
   }
+  if (!alone()) {
+    move(k.dim(0), k.dim(1), length);
+  }
+  set_lengths(std::move(left));
 }
 
 // Positions that lie `step` bytes apart come behind those of each row.
 void KvCache::write(const Tensor& part, const std::byte* from, size_t step, int64_t steps) const {
   const size_t each = position_bytes(part);
   for (int64_t i = 0; i < part.dim(0) * steps; ++i, from += step) {
-    const int64_t position = (lengths.empty() ? length : lengths[static_cast<size_t>(i)]) +
-                             (lengths.empty() ? i % steps : 0);
+    const int64_t position = length_of(i / steps) + i % steps;
     std::memcpy(row_of(part, i / steps) + static_cast<size_t>(position) * each, from, each);
   }
 }
@@ -203,12 +225,11 @@ void KvCache::select(std::span<const int64_t> rows) {
     });
   }
   if (!lengths.empty()) {
-    const std::vector<int64_t> old = std::exchange(lengths, {});
-    length = 0;
+    std::vector<int64_t> left;
     for (const int64_t row : rows) {
-      lengths.push_back(old[static_cast<size_t>(row)]);
-      length = std::max(length, lengths.back());
+      left.push_back(length_of(row));
     }
+    set_lengths(std::move(left));
   }
 }
 
@@ -241,10 +262,7 @@ void KvCache::join(const KvCache& more) {
                   static_cast<size_t>(all[static_cast<size_t>(row)]) * position_bytes(*part.used));
     }
   }
-  length = all.empty() ? 0 : *std::max_element(all.begin(), all.end());
-  const bool equal =
-      std::all_of(all.begin(), all.end(), [&](int64_t own) { return own == length; });
-  lengths = equal ? std::vector<int64_t>() : all;
+  set_lengths(std::move(all));
 }
 
 }  // namespace heed

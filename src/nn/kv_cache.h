@@ -17,12 +17,13 @@ struct KvCache : MixerCache {
   Tensor k, v;         // [R, capacity, H, D]
   Tensor labels;       // i32 [R, capacity], if the positions have any
   int64_t length = 0;  // positions filled, in the longest row
-  // The length of each row where they differ; empty: all have `length`. Rows that differ grow by
-  // one.
+  // The length of each row where they differ; empty: all have `length`.
   std::vector<int64_t> lengths;
-  // How many of the positions that come next belong to each row; empty: all. Set before the first
-  // ones, which may be padded.
+  // How many of the positions that come next belong to each row; empty: all. What is behind them is
+  // padding, which is not kept.
   std::vector<int64_t> coming;
+  // Where those that came last begin in each row.
+  std::vector<int64_t> newest;
   // Rows may forget all but their last so many positions, for attention that looks no further;
   // 0: they keep all.
   int64_t most = 0;
@@ -38,6 +39,7 @@ struct KvCache : MixerCache {
   void select(std::span<const int64_t> rows) override;
   void join(const KvCache& more);
   void join(const MixerCache& more) override { join(cache_as<KvCache>(more)); }
+  void roll_back(std::span<const int64_t> dropped) override;
   size_t bytes() const override;
 
  private:
@@ -60,6 +62,7 @@ struct KvCache : MixerCache {
   }
 
   void append(const Source& source, const Tensor& new_labels);
+  void set_lengths(std::vector<int64_t> each);
   void write(const Tensor& part, const std::byte* from, size_t step, int64_t steps) const;
   void reserve(int64_t needed);
   void move(int64_t room, int64_t capacity, int64_t kept);

@@ -23,6 +23,10 @@ class Linear {
   }
   const Parameter& weight() const { return weight_; }
   const Parameter& bias() const { return bias_; }
+  // Of the activations that it takes: int8 weights work on bf16.
+  DType dtype() const {
+    return weight_.tensor().dtype() == DType::i8 ? DType::bf16 : weight_.tensor().dtype();
+  }
 
  private:
   Parameter weight_;

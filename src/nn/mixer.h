@@ -30,6 +30,9 @@ class MixerCache {
   virtual void select(std::span<const int64_t> rows) = 0;
   // The rows of another cache of the same mixer come behind these.
   virtual void join(const MixerCache& more) = 0;
+  // Takes back the last dropped[r] positions of row r, which came with the last step, as if they
+  // had never come: tokens that were shown on trial. Nothing is copied.
+  virtual void roll_back(std::span<const int64_t> dropped) = 0;
   // Memory that its rows take.
   virtual size_t bytes() const = 0;
 
@@ -64,12 +67,15 @@ struct CacheConfig {
 struct MixerContext {
   bool causal = false;  // a position sees itself and those before it
   int64_t window = 0;   // a position sees so many to its left, itself included; 0: all
-  Tensor lengths = {};  // i32 [B]: positions past a row's length are padding; with a cache only for
-                        // the first positions that it gets
+  Tensor lengths = {};  // i32 [B]: positions past a row's length are padding; with a cache, of
+                        // those that come
   Tensor mask = {};    // i8, non-zero where a position may see another: [T,T], [B,T,T] or [B,H,T,T]
   Tensor labels = {};  // i32 [B,T]: what positions are, such as pitches
   // What x continues, for decoding; the rows of each lie one after the other.
   std::vector<MixerCache*> caches = {};
+  // x are steps of decoding, shown together: each position has the bits that it has as a step of
+  // its own.
+  bool stepwise = false;
   bool weights = false;  // also return the attention weights, if there are any
 };
 

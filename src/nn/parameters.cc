@@ -77,6 +77,12 @@ Parameter Scope::param(std::string_view name, const Shape& shape, Init init) con
   return Parameter(&store_->add(prefix_ + std::string(name), shape, init));
 }
 
+Parameter Scope::buffer(std::string_view name, const Shape& shape, Init init) const {
+  ParameterEntry& entry = store_->add(prefix_ + std::string(name), shape, init);
+  entry.trained = false;
+  return Parameter(&entry);
+}
+
 Parameter Scope::matrix(std::string_view name, int64_t rows, int64_t columns, Init init) const {
   ParameterEntry& entry = store_->add(prefix_ + std::string(name), {rows, columns}, init);
   entry.product = true;
@@ -110,12 +116,14 @@ void ParameterStore::lay_out_for_training(DType compute) {
     const auto view = [&](const Tensor& flat) {
       return flat.rows(entry.offset, entry.offset + entry.shape.size()).reshape(entry.shape);
     };
-    const bool narrow = compute == DType::bf16 && entry.shape.rank() >= 2;
+    const bool narrow = compute == DType::bf16 && entry.shape.rank() >= 2 && entry.trained;
     entry.value = view(values_);
     entry.compute = narrow ? view(narrow_) : entry.value;
     entry.slot.grad = view(gradients_);
     entry.slot.shape = entry.shape;
-    entry.compute.set_slot(&entry.slot);
+    if (entry.trained) {
+      entry.compute.set_slot(&entry.slot);
+    }
   }
 }
 
@@ -125,7 +133,7 @@ void ParameterStore::lay_out_for_inference(DType compute, const Fill& fill, bool
     fill(entry, entry.value.span<float>());
     if (compute == DType::i8 && entry.product) {
       entry.value = packed_int8(entry.value);
-    } else if (entry.shape.rank() >= 2) {
+    } else if (entry.shape.rank() >= 2 && entry.trained) {
       entry.value = entry.value.to(compute == DType::f32 ? DType::f32 : DType::bf16);
       entry.frozen = std::make_shared<kernels::FrozenWeight>(by_rows);
       entry.value.set_frozen(entry.frozen.get());
@@ -162,6 +170,13 @@ void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
     random(entry, entry.value.span<float>());
   }
   refresh_narrow();
+}
+
+void ParameterStore::train_only(const std::function<bool(std::string_view name)>& trained) {
+  for (ParameterEntry& entry : entries_) {
+    entry.trained = entry.trained && trained(entry.name);
+    entry.compute.set_slot(entry.trained ? &entry.slot : nullptr);
+  }
 }
 
 ParameterEntry& ParameterStore::find(std::string_view name) {

@@ -56,6 +56,7 @@ struct ParameterEntry {
   Shape shape;
   Init init;
   bool product = false;  // used by linear() and embedding() alone: may be int8
+  bool trained = true;   // false: it gets no gradient, and no step changes it
   int64_t offset = 0;    // into the flat arrays
   Tensor value;          // f32, a view of the master; for inference the same as compute
   Tensor compute;        // what ops use: bf16 copy or value, with the gradient slot
@@ -84,6 +85,10 @@ class Scope {
   Scope operator/(std::string_view child) const;
   Scope operator/(int64_t index) const { return *this / std::to_string(index); }
   Parameter param(std::string_view name, const Shape& shape, Init init) const;
+  // Values that belong to the model and its checkpoints but are not trained, such as a codebook or
+  // running statistics: f32 always, without gradient, and no optimizer changes them. Whoever asked
+  // for them writes them in place.
+  Parameter buffer(std::string_view name, const Shape& shape, Init init) const;
   // A matrix that only linear() and embedding() use: int8 inference packs it.
   Parameter matrix(std::string_view name, int64_t rows, int64_t columns, Init init) const;
 
@@ -112,6 +117,8 @@ class ParameterStore {
   using Fill = std::function<void(const ParameterEntry&, std::span<float>)>;
   void allocate(DType compute, const Fill& fill);
   bool allocated() const { return allocated_; }
+  // After allocate() for training: the others stay as they are, to the bit.
+  void train_only(const std::function<bool(std::string_view name)>& trained);
 
   const std::deque<ParameterEntry>& entries() const { return entries_; }
   std::deque<ParameterEntry>& entries() { return entries_; }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -51,35 +50,40 @@ Positions::Positions(const Scope& s, const PositionsConfig& config) : config_(co
   }
 }
 
-Tensor Positions::signals(int64_t past, int64_t length) const {
+Tensor Positions::signals(int64_t past, int64_t steps, int64_t length) const {
   if (learned_) {
     check(past + length <= config_.longest,
           "[positions] a sequence of {} tokens, expected at most {}: the positions are learned",
           past + length, config_.longest);
-    std::vector<int32_t> places(static_cast<size_t>(length));
-    std::iota(places.begin(), places.end(), static_cast<int32_t>(past));
-    return (*learned_)(Tensor::from_ints(places, {length}));  // [T,C]
+    std::vector<int32_t> places;
+    for (int64_t i = past; i < past + steps; ++i) {
+      places.push_back(static_cast<int32_t>(std::min(i, config_.longest - 1)));
+    }
+    return (*learned_)(Tensor::from_ints(places, {steps}));  // [T,C]
   }
-  if (past + length <= kTable) {
-    return table_.rows(past, past + length);  // [T,C]
+  if (past + steps <= kTable) {
+    return table_.rows(past, past + steps);  // [T,C]
   }
-  return sinusoidal_positions(length, config_.width, layout_of(config_.kind), config_.first + past);
+  return sinusoidal_positions(steps, config_.width, layout_of(config_.kind), config_.first + past);
 }
 
 Tensor Positions::operator()(const Tensor& x, int64_t past) const {
-  return config_.kind == "none" ? x : add(x, signals(past, x.dim(1)));  // [B,T,C]
+  return config_.kind == "none" ? x : add(x, signals(past, x.dim(1), x.dim(1)));  // [B,T,C]
 }
 
-Tensor Positions::operator()(const Tensor& x, std::span<const int64_t> past) const {
+Tensor Positions::operator()(const Tensor& x, const Places& places) const {
+  const std::span<const int64_t> past = places.past;
   const bool equal =
+      places.lengths.empty() &&
       std::adjacent_find(past.begin(), past.end(), std::not_equal_to<>()) == past.end();
   if (equal || config_.kind == "none") {
     return (*this)(x, past.empty() ? 0 : past.front());  // [B,T,C]
   }
-  check(std::ssize(past) == x.dim(0), "[positions] {} rows with {} pasts", x.dim(0), past.size());
+  check(past.empty() || std::ssize(past) == x.dim(0), "[positions] {} rows with {} pasts", x.dim(0),
+        past.size());
   std::vector<Tensor> rows;
-  for (const int64_t own : past) {
-    rows.push_back(signals(own, x.dim(1)));  // [T,C]
+  for (int64_t row = 0; row < x.dim(0); ++row) {
+    rows.push_back(signals(places.before(row), x.dim(1), places.length(row, x.dim(1))));  // [T,C]
   }
   return add(x, concat(rows, 0).reshape(x.shape()));  // [B,T,C]
 }

@@ -27,17 +27,30 @@ struct PositionsConfig {
   int64_t first = 0;       // number of the first position
 };
 
+// Where tokens [B,T] stand that a decoder is shown.
+struct Places {
+  std::span<const int64_t> past = {};     // tokens of each row that came before; empty: none
+  std::span<const int64_t> lengths = {};  // of each row; what follows is padding and may stand
+                                          // anywhere; empty: all are T
+
+  int64_t before(int64_t row) const { return past.empty() ? 0 : past[static_cast<size_t>(row)]; }
+  int64_t length(int64_t row, int64_t all) const {
+    return lengths.empty() ? all : lengths[static_cast<size_t>(row)];
+  }
+};
+
 class Positions {
  public:
   Positions(const Scope& s, const PositionsConfig& config);
 
   // x [B,T,C] whose first column stands at position `past`, with the signals added.
   Tensor operator()(const Tensor& x, int64_t past = 0) const;
-  // The same where each row has a past of its own; empty: none. For decoding.
-  Tensor operator()(const Tensor& x, std::span<const int64_t> past) const;
+  // The same where each row has a past of its own. For decoding.
+  Tensor operator()(const Tensor& x, const Places& places) const;
 
  private:
-  Tensor signals(int64_t past, int64_t length) const;  // [length, C]
+  // [steps, C], of which the first `length` count.
+  Tensor signals(int64_t past, int64_t steps, int64_t length) const;
 
   PositionsConfig config_;
   std::optional<Embedding> learned_;

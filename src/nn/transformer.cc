@@ -62,7 +62,9 @@ Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const
 // Hypotheses about one source are queries of one attention: the memory is not repeated for them.
 Tensor TransformerLayer::cross_attention(const Tensor& x, const LayerContext& context) const {
   const Tensor rows = x.reshape({x.dim(0) / context.beam, context.beam * x.dim(1), x.dim(2)});
-  const Mixed mixed = (*cross_attention_)(rows, context.memory, AttentionScope::open());  // [B,K,C]
+  const Mixed mixed = (*cross_attention_)(
+      rows, context.memory,
+      {.weights = AttentionScope::open(), .stepwise = context.self.stepwise});  // [B,K,C]
   AttentionScope::report({.kind = "cross", .layer = label_.layer}, mixed.weights);
   return mixed.y.reshape(x.shape());  // [R,T,C]
 }

@@ -20,7 +20,7 @@ void drop(const Tensor& x, const kernels::Dropout& dropout) {
   }
 }
 
-struct Saved {
+struct SavedHidden {
   Tensor x, w1, b1, w2, b2;
   Tensor hidden;  // relu: after activation and dropout; else before the activation
   Activation activation;
@@ -28,7 +28,7 @@ struct Saved {
 };
 
 // activation(pre), as the forward pass had it.
-Tensor activated_again(const Saved& saved) {
+Tensor activated_again(const SavedHidden& saved) {
   Tensor hidden = Tensor::empty(saved.hidden.shape(), saved.hidden.dtype());
   kernels::unary(
       {.n = hidden.size(), .function = saved.activation, .x = in(saved.hidden), .y = out(hidden)});
@@ -36,7 +36,7 @@ Tensor activated_again(const Saved& saved) {
 }
 
 // dropout(activation(pre)), as the forward pass had it.
-Tensor hidden_again(const Saved& saved) {
+Tensor hidden_again(const SavedHidden& saved) {
   if (saved.activation == Activation::relu) {
     return saved.hidden;
   }
@@ -46,7 +46,7 @@ Tensor hidden_again(const Saved& saved) {
 }
 
 // What the derivative of the activation is computed from.
-Tensor saved_for_derivative(const Saved& saved) {
+Tensor saved_for_derivative(const SavedHidden& saved) {
   const bool from_value = kernels::row_of(saved.activation).saved == kernels::Saved::value;
   return from_value && saved.activation != Activation::relu ? activated_again(saved) : saved.hidden;
 }
@@ -54,7 +54,7 @@ Tensor saved_for_derivative(const Saved& saved) {
 // With h = dropout(f(p)), p = x W1^T + b1:
 //   dW2 = dy^T h, db2 = sum dy, dh = dy W2, dp = dropout'(dh) f'(p), and W1, b1, x as for linear.
 // relu needs no mask again: h is zero exactly where either relu or dropout stopped it.
-void backward(const Saved& saved, const Tensor& dy) {
+void backward(const SavedHidden& saved, const Tensor& dy) {
   GradSlot hidden_slot{.grad = {}, .shape = saved.hidden.shape(), .written = false, .tape = 1};
   {
     Tensor hidden = hidden_again(saved);
@@ -101,10 +101,10 @@ Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
   drop(hidden, dropout);
   Tensor y = linear(hidden, weights.w2, weights.b2);  // [..., C]
   if (tape != nullptr) {
-    tape->record(
-        kFeedForward, y,
-        [saved = Saved{x, weights.w1, weights.b1, weights.w2, weights.b2, keep_pre ? pre : hidden,
-                       options.activation, dropout}](const Tensor& dy) { backward(saved, dy); });
+    tape->record(kFeedForward, y,
+                 [saved = SavedHidden{x, weights.w1, weights.b1, weights.w2, weights.b2,
+                                      keep_pre ? pre : hidden, options.activation,
+                                      dropout}](const Tensor& dy) { backward(saved, dy); });
   }
   return y;
 }

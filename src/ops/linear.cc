@@ -70,7 +70,7 @@ Tensor before_activation(Activation function, const Tensor& saved, const Tensor&
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
   check_float("linear", "x", x);
-  if (weight.dtype() != DType::i8) {  // packed: see kernels/int8.h
+  if (weight.dtype() != DType::i8) {  // packed: see kernels/matmul/int8/int8.h
     check_dtype("linear", "weight", weight, x.dtype());
   }
   check(weight.rank() == 2 && x.rank() >= 1 && x.dim(-1) == weight.dim(1),

@@ -14,7 +14,7 @@ const OpName kResidualNorm{"residual_norm"};
 const float* floats(const Tensor& t) { return t.defined() ? t.data<float>() : nullptr; }
 
 // What the backward pass needs of a forward one.
-struct Saved {
+struct SavedNorm {
   Tensor s, gamma, beta, mean, rstd;
   kernels::Dropout dropout;
   bool rms;
@@ -39,7 +39,7 @@ void check_norm(const char* op, const Tensor& x, const Tensor& gamma, const Tens
 }
 
 // Gradients of gamma and beta where they are wanted.
-void parameter_targets(const Saved& saved, kernels::NormBackward& args) {
+void parameter_targets(const SavedNorm& saved, kernels::NormBackward& args) {
   if (saved.gamma.defined() && needs_grad(saved.gamma)) {
     const GradTarget target = grad_target(saved.gamma);
     args.d_gamma = target.grad.data<float>();
@@ -52,7 +52,15 @@ void parameter_targets(const Saved& saved, kernels::NormBackward& args) {
   }
 }
 
-kernels::NormBackward backward_args(const Saved& saved, const Tensor& dy) {
+// The statistics of each row, which the backward pass needs.
+void keep_statistics(SavedNorm& saved, kernels::Norm& args) {
+  saved.mean = Tensor::empty({args.rows});
+  saved.rstd = Tensor::empty({args.rows});
+  args.mean = saved.mean.data<float>();
+  args.rstd = saved.rstd.data<float>();
+}
+
+kernels::NormBackward backward_args(const SavedNorm& saved, const Tensor& dy) {
   kernels::NormBackward args{.rows = saved.rstd.size(),
                              .width = saved.s.dim(-1),
                              .dtype = saved.s.dtype(),
@@ -78,13 +86,10 @@ Tensor plain_norm(const OpName& name, const Tensor& x, const Tensor& gamma, cons
   args.epsilon = epsilon;
   args.rms = rms;
   Tape* tape = Tape::recording({&x, &gamma, &beta});
-  Saved saved{
+  SavedNorm saved{
       .s = x, .gamma = gamma, .beta = beta, .mean = {}, .rstd = {}, .dropout = {}, .rms = rms};
   if (tape != nullptr) {
-    saved.mean = Tensor::empty({args.rows});
-    saved.rstd = Tensor::empty({args.rows});
-    args.mean = saved.mean.data<float>();
-    args.rstd = saved.rstd.data<float>();
+    keep_statistics(saved, args);
   }
   kernels::norm(args);
   if (tape != nullptr) {
@@ -102,7 +107,7 @@ Tensor plain_norm(const OpName& name, const Tensor& x, const Tensor& gamma, cons
 }
 
 // ds reaches x and, through dropout, the branch; without dropout both get the same tensor.
-void residual_backward(const Saved& saved, const Tensor& x, const Tensor& branch,
+void residual_backward(const SavedNorm& saved, const Tensor& x, const Tensor& branch,
                        const Tensor& d_sum, const Tensor& dy) {
   kernels::NormBackward back = backward_args(saved, dy);
   back.d_sum = d_sum.defined() ? d_sum.raw() : nullptr;
@@ -148,19 +153,16 @@ ResidualNorm residual_norm(const Tensor& x, const Tensor& branch, const Tensor& 
     args.dropout = {options.dropout, tape->draw()};
   }
   Tape* tape = Tape::recording({&x, &branch, &gamma, &beta});
-  Saved saved{.s = {},
-              .gamma = gamma,
-              .beta = beta,
-              .mean = {},
-              .rstd = {},
-              .dropout = args.dropout,
-              .rms = options.rms};
+  SavedNorm saved{.s = {},
+                  .gamma = gamma,
+                  .beta = beta,
+                  .mean = {},
+                  .rstd = {},
+                  .dropout = args.dropout,
+                  .rms = options.rms};
   if (tape != nullptr) {
     saved.s = result.sum.detached();
-    saved.mean = Tensor::empty({args.rows});
-    saved.rstd = Tensor::empty({args.rows});
-    args.mean = saved.mean.data<float>();
-    args.rstd = saved.rstd.data<float>();
+    keep_statistics(saved, args);
   }
   kernels::norm(args);
   if (tape != nullptr) {

@@ -56,7 +56,7 @@ size_t Turns::waiting() const {
 
 Engine::Engine(std::unique_ptr<Service> service, const EngineOptions& options)
     : options_(options), service_(std::move(service)) {
-  check(options_.slots > 0, "[serve] {} slots, expected 1 or more", options_.slots);
+  check(options_.slots > 0, "[serve] slots is {}, expected at least 1", options_.slots);
   if (options_.turns == nullptr) {
     options_.turns = std::make_shared<Turns>();
   }
@@ -75,8 +75,10 @@ void Engine::submit(std::vector<std::shared_ptr<Job>> jobs) {
     }
     if (queue_.size() + counters_.busy + jobs.size() > capacity()) {
       ++counters_.refused;
-      throw QueueFull(fmt::format("{} requests are worked on and {} wait: there is no room for {}",
-                                  counters_.busy, queue_.size(), jobs.size()));
+      throw QueueFull(
+          fmt::format("the queue is full: {} requests are being processed and {} are waiting, "
+                      "so there is no room for {}; retry later",
+                      counters_.busy, queue_.size(), jobs.size()));
     }
     std::move(jobs.begin(), jobs.end(), std::back_inserter(queue_));
     counters_.queued = queue_.size();

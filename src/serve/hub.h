@@ -23,6 +23,8 @@ struct ServedModel {
   int64_t created = 0;  // seconds since 1970
   // complete, embed, classify, fill, translate, music, accompany, image, attention
   std::set<std::string> abilities = {};
+  std::vector<std::string> examples = {};  // inputs to try it with
+  int64_t parameters = 0;
   std::unique_ptr<Engine> engine = {};
   const Offer* offer = nullptr;  // of the engine's service
 
@@ -46,14 +48,20 @@ struct HubOptions {
   size_t queue = 64;
   int threads = 0;
   std::optional<DType> compute = {};
+  int64_t draft_tokens = 4;  // that a draft says ahead
 };
+
+// What a model is called that is given no other name: as its folder.
+std::string name_of_folder(const std::filesystem::path& folder);
 
 class Hub {
  public:
   explicit Hub(const HubOptions& options) : options_(options) {}
 
-  // `name` may be empty: the folder's.
-  void add(std::string name, const std::filesystem::path& folder);
+  // `name` may be empty: the folder's. An Error names the folder. A draft is a smaller language
+  // model that runs ahead of this one; empty: none.
+  void add(std::string name, const std::filesystem::path& folder,
+           const std::filesystem::path& draft = {});
 
   const std::vector<std::unique_ptr<ServedModel>>& models() const { return models_; }
   // The named one, or for an empty name the first one that can do it; an HttpError if there is

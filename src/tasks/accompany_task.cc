@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "models/registry.h"
-#include "tasks/music_data.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/music_data.h"
+#include "tasks/setup/text_setup.h"
 #include "train/validation.h"
 
 namespace heed {
@@ -24,11 +24,16 @@ void AccompanyTask::check_recipe(const Recipe& recipe, const Config& own, std::s
         where);
 }
 
+void AccompanyTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<Seq2SeqModel>(
+      model_to_train(recipe, prepare_music_tokenizers(recipe, music_form_of(own.data))));
+}
+
 AccompanyTask::AccompanyTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
   rows_ = {.form = music_form_of(own_.data),
            .length = own_.data.max_length,
            .batch_tokens = own_.data.batch_tokens};
-  tokenizers_ = prepare_music_tokenizers(recipe, rows_.form, setup.folder);
+  tokenizers_ = prepare_music_tokenizers(recipe, rows_.form);
   config_.model = model_to_train(recipe_, tokenizers_);
   config_.content = content_of(rows_.form);
   any_ = make_model(setup.scope, config_.model);
@@ -73,7 +78,7 @@ Tensor AccompanyTask::full_batch_loss() const {
 }
 
 Score AccompanyTask::validate(int64_t /*step*/) const {
-  Score score{.loss = mean_loss(*model_, held_out_)};
+  Score score{.loss = mean_loss(token_loss(*model_), held_out_)};
   return score;
 }
 
@@ -82,13 +87,13 @@ std::string AccompanyTask::test(const std::filesystem::path& folder) const {
     return "";
   }
   const auto loaded = load_model(folder, DType::f32);
-  const double loss = mean_loss(*loaded->model, tested_);
+  const double loss = mean_loss(token_loss(*loaded->model), tested_);
   int64_t tokens = 0;
   for (const HostBatch& batch : tested_) {
     tokens += batch.target_tokens;
   }
   return fmt::format(
-      "test: {:.4f} nats a token of the accompaniment, perplexity {:.2f}, over {} in {} pieces, "
+      "test: {:.4f} nats per token of the accompaniment, perplexity {:.2f}, over {} in {} pieces, "
       "END {}",
       loss, std::exp(loss), tokens, tested_pieces_,
       rows_.form == MusicForm::chorale ? "not counted" : "counted");

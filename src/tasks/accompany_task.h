@@ -7,7 +7,7 @@
 #pragma once
 
 #include "data/music/accompany_epochs.h"
-#include "tasks/music_data.h"
+#include "tasks/setup/music_data.h"
 #include "train/loss.h"
 #include "train/task.h"
 
@@ -28,6 +28,7 @@ class AccompanyTask : public TaskWith<AccompanyConfig> {
  public:
   AccompanyTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "data/text/examples.h"
 #include "models/registry.h"
 #include "ops/loss/cross_entropy.h"
 #include "ops/loss/loss.h"
@@ -54,6 +55,11 @@ void ClassifyTask::check_recipe(const Recipe& recipe, const Config& own, std::st
         metric);
 }
 
+void ClassifyTask::check_model(const Recipe& recipe, const Config& own) {
+  constexpr int64_t kAny = 2;  // classes: the data has not been read
+  try_model<TextEncoder>(with_heads(planned_model(recipe, own.text), {.classes = kAny}));
+}
+
 ClassifyTask::ClassifyTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
   table_ = read_table(own_.data.table, own_.data.columns(own_.data.label_column));
   skipped_ = table_.skipped;
@@ -85,7 +91,7 @@ double ClassifyTask::label_of(const LabelledText& row) const {
     char* end = nullptr;
     const double score = std::strtod(label.c_str(), &end);
     check(end != label.c_str() && *end == '\0' && std::isfinite(score),
-          "[{}] the label {} is no number, but data.score is true", row.where, label);
+          "[{}] the label {} is not a number, but data.score is true", row.where, label);
     return score;
   }
   const auto found = std::find(config_.labels.begin(), config_.labels.end(), label);
@@ -111,16 +117,17 @@ ClassifyTask::Examples ClassifyTask::encode(const std::vector<LabelledText>& row
 
 void ClassifyTask::begin(const DataState& state) {
   Examples examples = encode(table_.rows);
-  table_ = {};
   labels_ = std::move(examples.labels);
   epochs_.emplace(std::move(examples.texts),
                   TextEpochs::Options{.batch_tokens = own_.data.batch_tokens,
                                       .seed = recipe_.train.seed,
                                       .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ =
-        encode(read_table({own_.data.valid_table}, own_.data.columns(own_.data.label_column)).rows);
+    table_ = read_table({own_.data.valid_table}, own_.data.columns(own_.data.label_column));
+    held_out_ = encode(table_.rows);
   }
+  config_.examples = pick_examples(table_.rows);
+  table_ = {};
   state_ = state;
 }
 

@@ -5,8 +5,8 @@
 #include "data/text/table.h"
 #include "data/text/texts.h"
 #include "decode/text/embed.h"
-#include "tasks/data_config.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
@@ -17,7 +17,7 @@ struct ClassifyDataConfig : LabelledTableConfig {
   template <typename Visitor>
   void fields(Visitor& v) {
     LabelledTableConfig::fields(v);
-    v("score", score, "labels are numbers to be estimated, not classes");
+    v("score", score, "labels are numbers to predict, not classes");
   }
 };
 
@@ -26,7 +26,7 @@ struct SmoothingConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("label_smoothing", label_smoothing, "probability spread over all classes",
+    v("label_smoothing", label_smoothing, "probability mass spread over all classes",
       {.least = 0, .most = 0.99});
   }
 };
@@ -36,7 +36,7 @@ struct ClassScoreConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("metric", metric, "what is measured; empty: accuracy, or for scores spearman",
+    v("metric", metric, "metric to report; empty: accuracy, or spearman for scores",
       {.choices = {"", "accuracy", "f1", "matthews", "pearson", "spearman"}});
   }
 };
@@ -60,6 +60,7 @@ class ClassifyTask : public TaskWith<ClassifyConfig> {
  public:
   ClassifyTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;

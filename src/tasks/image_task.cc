@@ -84,33 +84,58 @@ ImageBatch image_batch(const ImageModel& model, const ImageSet& set,
   return batch;
 }
 
+namespace {
+
+// All images of a set, in batches.
+struct ImageBatches {
+  const ImageModel& model;
+  const ImageSet& set;
+  int64_t batch_images;
+  int64_t enlarge;
+
+  // Calls body(batch, levels); levels i32 [B,T] are in the model's order.
+  template <typename Body>
+  void for_each(const Body& body) const {
+    for (int64_t begin = 0; begin < set.count(); begin += batch_images) {
+      std::vector<int64_t> indices(
+          static_cast<size_t>(std::min(batch_images, set.count() - begin)));
+      std::iota(indices.begin(), indices.end(), begin);
+      const ImageBatch batch = image_batch(model, set, indices, enlarge);
+      body(batch, in_order(model, batch.values));
+    }
+  }
+};
+
+}  // namespace
+
 double image_nats(const ImageModel& model, const ImageSet& set, int64_t batch_images,
                   int64_t enlarge) {
   double nats = 0.0;
-  for (int64_t begin = 0; begin < set.count(); begin += batch_images) {
-    std::vector<int64_t> indices(static_cast<size_t>(std::min(batch_images, set.count() - begin)));
-    std::iota(indices.begin(), indices.end(), begin);
-    const ImageBatch batch = image_batch(model, set, indices, enlarge);
-    nats += model.loss(model.outputs(batch), in_order(model, batch.values), Reduction::sum)
-                .to_vector()[0];
-  }
+  ImageBatches{model, set, batch_images, enlarge}.for_each(
+      [&](const ImageBatch& batch, const Tensor& levels) {
+        nats += model.loss(model.outputs(batch), levels, Reduction::sum).item();
+      });
   return nats;
 }
 
 void ImageTask::check_recipe(const Recipe& /*recipe*/, const Config& own, std::string_view where) {
   const ImageDataConfig& image = own.image;
   check(image.drawn.empty() != image.train.empty(),
-        "[{}] task image learns from exactly one of: image.train, or image.drawn", where);
+        "[{}] task image trains on exactly one of: image.train, or image.drawn", where);
   check(image.binarise == "no" || image.levels == 256,
         "[{}] image.levels is {}, but image.binarise makes two: leave one of them out", where,
         image.levels);
   check(image.valid.empty() || image.held_out == 0,
-        "[{}] image.valid and image.held_out exclude each other", where);
+        "[{}] image.valid and image.held_out cannot be combined", where);
 }
 
-ImageTask::ImageTask(const Recipe& recipe, const TaskSetup& setup)
-    : TaskWith(recipe), splits_(read_images(own_.image)) {
-  check(splits_.train.count() > 0, "[image] there is no image to learn from");
+void ImageTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<ImageModel>(model_for(recipe, own.image, read_sample(own.image)));
+}
+
+ImageTask::ImageTask(const Recipe& recipe, const TaskSetup& setup, ImageConfig own)
+    : Task(recipe), own_(std::move(own)), splits_(read_images(own_.image)) {
+  check(splits_.train.count() > 0, "[image] there is no image to train on");
   config_.model = model_for(recipe_, own_.image, splits_.train);
   config_.labels = own_.image.classes ? splits_.train.class_names : std::vector<std::string>();
   any_ = make_model(setup.scope, config_.model);
@@ -152,7 +177,16 @@ std::unique_ptr<TaskBatch> ImageTask::next() {
 
 Tensor ImageTask::loss_of(std::span<const int64_t> images) const {
   const ImageBatch batch = image_batch(*model_, splits_.train, images, own_.image.enlarge);
-  return model_->loss(model_->outputs(batch), in_order(*model_, batch.values), Reduction::mean);
+  return images_loss(batch, in_order(*model_, batch.values));
+}
+
+Tensor ImageTask::images_loss(const ImageBatch& batch, const Tensor& levels) const {
+  return model_->loss(model_->outputs(batch), levels, Reduction::mean);
+}
+
+void ImageTask::for_each_held_out(
+    const std::function<void(const ImageBatch& batch, const Tensor& levels)>& body) const {
+  ImageBatches{*model_, splits_.valid, batch_images(), own_.image.enlarge}.for_each(body);
 }
 
 Tensor ImageTask::loss(const TaskBatch& batch) const {
@@ -167,7 +201,7 @@ Tensor ImageTask::full_batch_loss() const {
 
 std::string ImageTask::describe(double nats, int64_t images) const {
   const auto samples = static_cast<double>(images * model_->layout().samples());
-  return fmt::format("{:.3f} nats an image, {:.4f} bits a dimension, over {} images",
+  return fmt::format("{:.3f} nats per image, {:.4f} bits per dimension, over {} images",
                      nats / static_cast<double>(images), nats / samples / std::numbers::ln2,
                      images);
 }

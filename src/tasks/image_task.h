@@ -4,10 +4,11 @@
 // per image and as bits per dimension; a dimension is a sample.
 #pragma once
 
+#include <functional>
 #include <optional>
 
-#include "tasks/data_config.h"
-#include "tasks/image_data.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/image_data.h"
 #include "train/task.h"
 
 namespace heed {
@@ -30,10 +31,13 @@ struct ImageConfig {
   }
 };
 
-class ImageTask : public TaskWith<ImageConfig> {
+class ImageTask : public Task {
  public:
-  ImageTask(const Recipe& recipe, const TaskSetup& setup);
+  using Config = ImageConfig;
+  ImageTask(const Recipe& recipe, const TaskSetup& setup)
+      : ImageTask(recipe, setup, own_config<Config>(recipe)) {}
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -45,6 +49,15 @@ class ImageTask : public TaskWith<ImageConfig> {
   Score validate(int64_t step) const override;
   std::string test(const std::filesystem::path& folder) const override;
 
+ protected:
+  ImageTask(const Recipe& recipe, const TaskSetup& setup, ImageConfig own);
+
+  // levels i32 [B,T]: those of the batch, in the order of the model's steps.
+  virtual Tensor images_loss(const ImageBatch& batch, const Tensor& levels) const;
+  // Calls body(batch, levels) for all held-out images.
+  void for_each_held_out(
+      const std::function<void(const ImageBatch& batch, const Tensor& levels)>& body) const;
+
  private:
   struct IndexBatch : TaskBatch {
     std::vector<int64_t> images;
@@ -54,6 +67,7 @@ class ImageTask : public TaskWith<ImageConfig> {
 
   Tensor loss_of(std::span<const int64_t> images) const;
 
+  ImageConfig own_;
   ImageModel* model_ = nullptr;  // any_
   ImageSplits splits_;
   std::vector<int64_t> order_;  // of the images in the epoch

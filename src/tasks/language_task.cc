@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include "base/error.h"
+#include "data/text/examples.h"
 #include "data/text/lines.h"
 #include "decode/text/perplexity.h"
 #include "models/registry.h"
@@ -12,12 +14,17 @@
 namespace heed {
 
 void LanguageTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
-  check(!own.data.text.empty(), "[{}] task {} names no file to learn from: set data.text", where,
+  check(!own.data.text.empty(), "[{}] task {} names no training data: set data.text", where,
         recipe.task);
   own.train.check_recipe(where);
 }
 
-LanguageTask::LanguageTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
+void LanguageTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<LanguageModel>(planned_model(recipe, own.text));
+}
+
+LanguageTask::LanguageTask(const Recipe& recipe, const TaskSetup& setup, LanguageConfig own)
+    : Task(recipe), own_(std::move(own)) {
   tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [this] { return sample(); });
   config_.model = model_to_train(recipe_, tokenizers_);
   any_ = make_model(setup.scope, config_.model);
@@ -42,6 +49,32 @@ TextSource LanguageTask::source(std::vector<std::string> files) const {
       .files = std::move(files), .tokenizer = tokenizers_.target, .line_end = own_.data.line_end};
 }
 
+// Lines near the beginning of the tokens, but for the first, which may be the end of one.
+std::vector<std::string> LanguageTask::lines_in(std::span<const int32_t> tokens) const {
+  constexpr size_t kEnough = 20000;
+  const int32_t end = tokenizers_.target->special().end;
+  std::string text;
+  std::vector<int32_t> line;
+  for (const int32_t token : tokens.first(std::min(kEnough, tokens.size()))) {
+    if (token != end) {
+      line.push_back(token);
+      continue;
+    }
+    text += tokenizers_.target->decode(line) + "\n";
+    line.clear();
+  }
+  text += tokenizers_.target->decode(line);
+  std::vector<std::string> lines;
+  std::istringstream reader(text);
+  for (std::string one; std::getline(reader, one);) {
+    lines.push_back(one);
+  }
+  if (lines.size() > 1) {
+    lines.erase(lines.begin());
+  }
+  return lines;
+}
+
 int64_t LanguageTask::rows() const {
   return std::max<int64_t>(1, own_.data.batch_tokens / length_);
 }
@@ -59,6 +92,7 @@ void LanguageTask::begin(const DataState& state) {
   const bool wanted = !own_.data.valid_text.empty() || own_.data.valid_share > 0.0;
   check(!wanted || held_out_.size() > 1,
         "[text] {} tokens are held out for validation, expected at least 2", held_out_.size());
+  config_.examples = pick_prompts(lines_in(held_out_.empty() ? tokens : held_out_));
   windows_.emplace(std::move(tokens),
                    WindowOptions{.length = length_, .rows = rows(), .seed = recipe_.train.seed});
   state_ = state;
@@ -77,13 +111,17 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
   const Shape shape{std::ssize(window.input) / length_, length_};
-  return sequence_loss(model_->logits(Tensor::from_ints(window.input, shape)),
-                       Tensor::from_ints(window.target, shape), own_.train.config());
+  return window_loss(Tensor::from_ints(window.input, shape),
+                     Tensor::from_ints(window.target, shape));
+}
+
+Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) const {
+  return sequence_loss(model_->logits(tokens), targets, own_.train.config());
 }
 
 Tensor LanguageTask::full_batch_loss() const {
   const Tensor ids = Tensor::zeros({rows(), length_}, DType::i32);
-  return sequence_loss(model_->logits(ids), ids, {});
+  return window_loss(ids, ids);
 }
 
 Score LanguageTask::validate(int64_t /*step*/) const {

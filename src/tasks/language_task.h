@@ -2,8 +2,8 @@
 #pragma once
 
 #include "data/text/token_windows.h"
-#include "tasks/data_config.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/text_setup.h"
 #include "train/loss.h"
 #include "train/task.h"
 
@@ -20,12 +20,11 @@ struct PlainTextConfig : BatchConfig {
   void fields(Visitor& v) {
     v("text", text, "files of plain text", {.path = true});
     v("valid_text", valid_text, "held-out text for validation", {.path = true});
-    v("test_text", test_text, "held-out text for the last score", {.path = true});
-    v("valid_share", valid_share,
-      "without valid_text: this share of the text, the end, is held out",
+    v("test_text", test_text, "held-out text for the final test", {.path = true});
+    v("valid_share", valid_share, "without valid_text: share of the text to hold out, from the end",
       {.least = 0, .most = 0.9});
     v("line_end", line_end, "an END token behind every line of text instead of a line end");
-    v("max_length", max_length, "the window of a model whose context has no end",
+    v("max_length", max_length, "training window in tokens, for models with unlimited context",
       {.least = 1, .most = 100000});
     BatchConfig::fields(v);
   }
@@ -44,10 +43,13 @@ struct LanguageConfig {
   }
 };
 
-class LanguageTask : public TaskWith<LanguageConfig> {
+class LanguageTask : public Task {
  public:
-  LanguageTask(const Recipe& recipe, const TaskSetup& setup);
+  using Config = LanguageConfig;
+  LanguageTask(const Recipe& recipe, const TaskSetup& setup)
+      : LanguageTask(recipe, setup, own_config<Config>(recipe)) {}
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
@@ -58,6 +60,16 @@ class LanguageTask : public TaskWith<LanguageConfig> {
   Score validate(int64_t step) const override;
   std::string test(const std::filesystem::path& folder) const override;
 
+ protected:
+  LanguageTask(const Recipe& recipe, const TaskSetup& setup, LanguageConfig own);
+
+  // tokens i32 [B,T] and what follows each.
+  virtual Tensor window_loss(const Tensor& tokens, const Tensor& targets) const;
+  LanguageModel& model() const { return *model_; }
+  const LanguageConfig& own() const { return own_; }
+  std::span<const int32_t> held_out() const { return held_out_; }
+  int64_t length() const { return length_; }  // of a window
+
  private:
   struct WindowBatch : TaskBatch {
     TokenWindows::Window window;
@@ -66,9 +78,11 @@ class LanguageTask : public TaskWith<LanguageConfig> {
   int64_t rows() const;
   std::vector<std::string> sample() const;
   TextSource source(std::vector<std::string> files) const;
+  std::vector<std::string> lines_in(std::span<const int32_t> tokens) const;
 
+  LanguageConfig own_;
   LanguageModel* model_ = nullptr;  // any_
-  int64_t length_ = 0;              // of a window
+  int64_t length_ = 0;
   std::optional<TokenWindows> windows_;
   std::vector<int32_t> held_out_;
   DataState state_;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "data/text/examples.h"
 #include "data/text/lines.h"
 #include "data/text/table.h"
 #include "decode/text/embed.h"
@@ -32,6 +33,12 @@ std::vector<std::string> lines_of(const MaskedDataConfig& data) {
   return lines;
 }
 
+EncoderHeads heads_of(const MaskedDataConfig& data) {
+  return {.masked = true,
+          .next = data.next_sentence,
+          .pooler = data.next_sentence ? std::optional(true) : std::nullopt};
+}
+
 std::vector<std::vector<int32_t>> encode_lines(const Tokenizer& tokenizer,
                                                const std::vector<std::string>& lines) {
   std::vector<std::vector<int32_t>> encoded;
@@ -43,24 +50,34 @@ std::vector<std::vector<int32_t>> encode_lines(const Tokenizer& tokenizer,
   return encoded;
 }
 
+std::vector<std::string> held_out_lines(const MaskedDataConfig& data,
+                                        const std::vector<std::string>& lines) {
+  if (!data.valid_text.empty()) {
+    return read_lines(data.valid_text);
+  }
+  const auto held = static_cast<int64_t>(static_cast<double>(lines.size()) * data.valid_share);
+  return held == 0 ? lines : std::vector<std::string>(lines.end() - held, lines.end());
+}
+
 }  // namespace
 
 void MaskedTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
   check(!own.data.text.empty() || !own.data.table.empty(),
-        "[{}] task {} names no file to learn from: set data.text", where, recipe.task);
+        "[{}] task {} names no training data: set data.text", where, recipe.task);
+}
+
+void MaskedTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<TextEncoder>(with_heads(planned_model(recipe, own.text), heads_of(own.data)));
 }
 
 MaskedTask::MaskedTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
-  const std::vector<std::string> lines = lines_of(own_.data);
+  std::vector<std::string> lines = lines_of(own_.data);
   tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [&] { return lines; });
   const std::optional<int32_t> mask = tokenizers_.source->find("[MASK]");
   check(mask.has_value(),
         "[masked] the tokenizer has no [MASK]: take text.kind = \"wordpiece\", or a BERT folder");
   mask_ = *mask;
-  const bool next = own_.data.next_sentence;
-  config_.model = with_heads(
-      model_to_train(recipe_, tokenizers_),
-      {.masked = true, .next = next, .pooler = next ? std::optional(true) : std::nullopt});
+  config_.model = with_heads(model_to_train(recipe_, tokenizers_), heads_of(own_.data));
   any_ = make_model(setup.scope, config_.model);
   encoder_ = &model_as<TextEncoder>(*any_, config_.model);
   heads_ = dynamic_cast<MaskedModel*>(any_.get());
@@ -68,6 +85,7 @@ MaskedTask::MaskedTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(
   lines_ = encode_lines(*tokenizers_.source, lines);
   check(lines_.size() > 1, "[masked] there are {} lines to learn from, expected more",
         lines_.size());
+  config_.examples = pick_masked(held_out_lines(own_.data, lines), "[MASK]");
 }
 
 bool MaskedTask::fresh(std::string_view parameter) const {

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "data/text/texts.h"
-#include "tasks/data_config.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
@@ -21,16 +21,15 @@ struct MaskedDataConfig : BatchConfig {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("text", text, "files of plain text", {.path = true});
-    v("table", table, "TSV files with texts, instead of text or beside it", {.path = true});
+    v("table", table, "TSV files of texts, instead of text or in addition to it", {.path = true});
     v("text_column", text_column, "column of the text, by name or by number from 1");
     v("pair_column", pair_column, "column of the second text of a pair; empty: none");
     v("valid_text", valid_text, "held-out text for validation", {.path = true});
     v("valid_share", valid_share,
-      "without valid_text: this share of the lines, the last, is held out",
+      "without valid_text: share of the lines to hold out, from the end",
       {.least = 0, .most = 0.9});
     v("next_sentence", next_sentence, "also learn whether the second text follows the first");
-    v("max_length", max_length, "longer texts are cut to so many tokens",
-      {.least = 1, .most = 100000});
+    v("max_length", max_length, "truncate texts to this many tokens", {.least = 1, .most = 100000});
     BatchConfig::fields(v);
   }
 };
@@ -50,6 +49,7 @@ class MaskedTask : public TaskWith<MaskedConfig> {
  public:
   MaskedTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   bool fresh(std::string_view parameter) const override;
   void begin(const DataState& state) override;

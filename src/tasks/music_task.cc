@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "models/registry.h"
-#include "tasks/music_data.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/music_data.h"
+#include "tasks/setup/text_setup.h"
 #include "train/loss.h"
 
 namespace heed {
@@ -16,9 +16,14 @@ void MusicTask::check_recipe(const Recipe& recipe, const Config& own, std::strin
   own.train.check_recipe(where);
 }
 
+void MusicTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<LanguageModel>(
+      model_to_train(recipe, prepare_music_tokenizers(recipe, music_form_of(own.data))));
+}
+
 MusicTask::MusicTask(const Recipe& recipe, const TaskSetup& setup)
     : TaskWith(recipe), form_(music_form_of(own_.data)) {
-  tokenizers_ = prepare_music_tokenizers(recipe, form_, setup.folder);
+  tokenizers_ = prepare_music_tokenizers(recipe, form_);
   config_.model = model_to_train(recipe_, tokenizers_);
   config_.content = content_of(form_);
   any_ = make_model(setup.scope, config_.model);
@@ -101,7 +106,7 @@ std::string MusicTask::test(const std::filesystem::path& folder) const {
   const auto loaded = load_as<LanguageModel>(folder, DType::f32);
   const Perplexity found = measure(*loaded->model, tested_);
   const bool chorale = form_ == MusicForm::chorale;
-  return fmt::format("test: {:.4f} nats a {}, perplexity {:.2f}, over {} in {} pieces, END {}",
+  return fmt::format("test: {:.4f} nats per {}, perplexity {:.2f}, over {} in {} pieces, END {}",
                      found.loss(), chorale ? "voice token" : "token", std::exp(found.loss()),
                      found.tokens, tested_.size(), chorale ? "not counted" : "counted");
 }

@@ -10,7 +10,7 @@
 
 #include "data/music/music_epochs.h"
 #include "decode/text/perplexity.h"
-#include "tasks/music_data.h"
+#include "tasks/setup/music_data.h"
 #include "train/loss.h"
 #include "train/task.h"
 
@@ -31,6 +31,7 @@ class MusicTask : public TaskWith<MusicConfig> {
  public:
   MusicTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

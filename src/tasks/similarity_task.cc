@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "data/text/examples.h"
 #include "models/registry.h"
 #include "ops/linear.h"
 #include "ops/loss/cross_entropy.h"
@@ -22,7 +23,7 @@ float score_of(const LabelledText& row) {
   char* end = nullptr;
   const float score = std::strtof(label.c_str(), &end);
   check(end != label.c_str() && *end == '\0' && std::isfinite(score),
-        "[{}] the score {} is no number", row.where, label);
+        "[{}] the score {} is not a number", row.where, label);
   return score;
 }
 
@@ -39,6 +40,10 @@ Tensor unit_rows(const Tensor& x) {
 void SimilarityTask::check_recipe(const Recipe& recipe, const Config& own, std::string_view where) {
   own.data.check_recipe(recipe.task, where);
   check(!own.data.pair_column.empty(), "[{}] data.pair_column names no second text", where);
+}
+
+void SimilarityTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<TextEncoder>(with_heads(planned_model(recipe, own.text), {.pooler = false}));
 }
 
 SimilarityTask::SimilarityTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
@@ -69,7 +74,6 @@ SimilarityTask::Pairs SimilarityTask::encode(const std::vector<LabelledText>& ro
 
 void SimilarityTask::begin(const DataState& state) {
   pairs_ = encode(table_.rows);
-  table_ = {};
   const auto [least, most] = std::minmax_element(pairs_.scores.begin(), pairs_.scores.end());
   if (by_score()) {
     check(*least < *most, "[similarity] all scores are {}, expected different ones", *least);
@@ -85,8 +89,11 @@ void SimilarityTask::begin(const DataState& state) {
                                                        .seed = recipe_.train.seed,
                                                        .pad = tokenizers_.source->special().pad});
   if (validates()) {
-    held_out_ = encode(read_table({own_.data.valid_table}, columns()).rows);
+    table_ = read_table({own_.data.valid_table}, columns());
+    held_out_ = encode(table_.rows);
   }
+  config_.examples = pick_examples(table_.rows);
+  table_ = {};
   state_ = state;
 }
 

@@ -6,8 +6,8 @@
 #include "data/text/table.h"
 #include "data/text/texts.h"
 #include "decode/text/embed.h"
-#include "tasks/data_config.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/text_setup.h"
 #include "train/task.h"
 
 namespace heed {
@@ -19,9 +19,11 @@ struct SimilarityConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("loss", loss, "cosine: it follows the score; in_batch: pairs belong together, others do not",
+    v("loss", loss,
+      "cosine: make cosines follow the scores; in_batch: tell the pairs of a batch from all other "
+      "combinations",
       {.choices = {"cosine", "in_batch"}});
-    v("pooling", pooling, "how a text's tokens become one vector",
+    v("pooling", pooling, "how token vectors become one vector per text",
       {.choices = {"mean", "cls", "max"}});
     v("scale", scale, "in_batch: factor on the cosines before the softmax", {.least = 0});
   }
@@ -32,7 +34,7 @@ struct CorrelationConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("metric", metric, "what is measured; empty: spearman",
+    v("metric", metric, "metric to report; empty: spearman",
       {.choices = {"", "pearson", "spearman"}});
   }
 };
@@ -56,6 +58,7 @@ class SimilarityTask : public TaskWith<SimilarityTaskConfig> {
  public:
   SimilarityTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

@@ -46,6 +46,10 @@ void SummariseTask::check_recipe(const Recipe& recipe, const Config& own, std::s
         "[{}] data.pair_column is empty, expected the column of the summaries", where);
 }
 
+void SummariseTask::check_model(const Recipe& recipe, const Config& own) {
+  try_model<LanguageModel>(planned_model(recipe, own.text));
+}
+
 SummariseTask::SummariseTask(const Recipe& recipe, const TaskSetup& setup) : TaskWith(recipe) {
   tokenizers_ = prepare_text_tokenizer({recipe, own_.text, setup}, [this] {
     std::vector<std::string> lines;
@@ -72,7 +76,7 @@ std::vector<EncodedText> SummariseTask::encode(const std::vector<std::string>& f
     std::vector<int32_t> summary = tokenizer.encode(row.pair);
     summary.push_back(tokenizer.special().end);
     check(std::ssize(summary) + 2 <= longest_,
-          "[{}] the summary has {} tokens, the model looks at {}: take a longer model.context",
+          "[{}] the summary has {} tokens, the context of the model is {}: raise model.context",
           row.where, summary.size(), longest_ - 1);
     // A source that is too long loses its end.
     EncodedText text{.tokens = tokenizer.encode(row.text)};

@@ -4,8 +4,8 @@
 
 #include "data/text/texts.h"
 #include "decode/text/generate.h"
-#include "tasks/data_config.h"
-#include "tasks/text_setup.h"
+#include "tasks/setup/data_config.h"
+#include "tasks/setup/text_setup.h"
 #include "train/loss.h"
 #include "train/task.h"
 
@@ -28,6 +28,7 @@ class SummariseTask : public TaskWith<SummariseConfig> {
  public:
   SummariseTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+  static void check_model(const Recipe& recipe, const Config& own);
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;

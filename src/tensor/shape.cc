@@ -25,7 +25,7 @@ Shape::Shape(std::span<const int64_t> extents) : rank_(static_cast<int>(extents.
   for (const int64_t extent : extents) {
     check(!__builtin_mul_overflow(elements, std::max<int64_t>(extent, 1), &elements) &&
               elements <= kMaxElements,
-          "[shape] {} has more elements than any memory", str());
+          "[shape] {} has more elements than any memory", *this);
   }
 }
 
@@ -38,7 +38,7 @@ int64_t Shape::operator[](int axis) const {
 int Shape::axis(int axis, const char* op) const {
   const int normalised = axis < 0 ? axis + rank_ : axis;
   check(normalised >= 0 && normalised < rank_, "[{}] axis is {}, expected {} to {} for {}", op,
-        axis, -rank_, rank_ - 1, str());
+        axis, -rank_, rank_ - 1, *this);
   return normalised;
 }
 

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 
 namespace heed {
 
@@ -46,6 +47,7 @@ Tensor::~Tensor() {
 }
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
+  interrupt_point();  // every op makes a tensor
   Tensor result;
   result.block_ = Arena::global().allocate(static_cast<size_t>(shape.size()) * size_of(dtype));
   result.data_ = result.block_->data();
@@ -76,7 +78,7 @@ namespace {
 template <typename T>
 Tensor copy_of(std::span<const T> values, const Shape& shape) {
   check(static_cast<int64_t>(values.size()) == shape.size(),
-        "[tensor] {} values given, expected {} for {}", values.size(), shape.size(), shape.str());
+        "[tensor] {} values given, expected {} for {}", values.size(), shape.size(), shape);
   Tensor result = Tensor::empty(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), result.data<T>());
   return result;
@@ -97,8 +99,8 @@ Tensor Tensor::from_bytes(std::span<const int8_t> values, const Shape& shape) {
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {
-  check(shape.size() == size(), "[reshape] {} has {} elements, {} has {}", shape_.str(), size(),
-        shape.str(), shape.size());
+  check(shape.size() == size(), "[reshape] {} has {} elements, {} has {}", shape_, size(), shape,
+        shape.size());
   Tensor result = *this;
   result.shape_ = shape;
   return result;
@@ -107,7 +109,7 @@ Tensor Tensor::reshape(const Shape& shape) const {
 Tensor Tensor::rows(int64_t begin, int64_t end) const {
   check(rank() >= 1, "[rows] tensor is a scalar, expected rank 1 or more");
   check(0 <= begin && begin <= end && end <= dim(0), "[rows] rows {} to {} of {}", begin, end,
-        shape_.str());
+        shape_);
   Tensor result = detached();
   const int64_t row = shape_.product(1, rank());
   result.data_ =
@@ -167,7 +169,7 @@ std::vector<float> Tensor::to_vector() const {
 }
 
 float Tensor::item() const {
-  check(size() == 1, "[item] tensor is {}, expected one element", shape_.str());
+  check(size() == 1, "[item] tensor is {}, expected one element", shape_);
   return to_vector()[0];
 }
 

@@ -22,8 +22,6 @@ using sentencepiece::ImmutableSentencePieceText;
 using sentencepiece::util::Status;
 using Piece = sentencepiece::ImmutableSentencePieceText_ImmutableSentencePiece;
 
-constexpr std::string_view kSpaceMark = "▁";
-
 // Whether a part of a text is already what the library makes of it.
 bool is_normal(std::string_view part, std::string_view normal) {
   if (part.starts_with(' ') && normal.starts_with(kSpaceMark)) {

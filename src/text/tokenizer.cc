@@ -187,7 +187,7 @@ std::shared_ptr<const Tokenizer> train_tokenizer(const std::vector<std::string>&
   const std::string& kind = options.kind;
   const std::vector<std::string>& kinds = tokenizer_kinds();
   check(std::find(kinds.begin(), kinds.end(), kind) != kinds.end(),
-        "[tokenizer] kind is \"{}\", expected one of: {}; the nearest is \"{}\"", kind,
+        "[tokenizer] kind is \"{}\", expected one of: {}; did you mean \"{}\"?", kind,
         fmt::join(kinds, ", "), nearest(kind, kinds));
   check(!options.lower_case || (kind != "byte_bpe" && kind != "token"),
         "[tokenizer] lower_case is true, but {} takes text as it is", kind);

@@ -54,6 +54,11 @@ class Tokenizer {
   virtual std::string serialize() const = 0;
 };
 
+// Whether both read and write all texts in the same way.
+inline bool same_tokenizer(const Tokenizer& a, const Tokenizer& b) {
+  return &a == &b || (a.kind() == b.kind() && a.serialize() == b.serialize());
+}
+
 // From a SentencePiece model (*.model), a vocabulary written by serialize() or Hugging Face's
 // tokenizer.json (*.json), GPT-2's vocab.json with a merges.txt beside it, or a list of one token a
 // line (*.txt): BERT's if "[UNK]" is in it, beside which a tokenizer_config.json may say how text

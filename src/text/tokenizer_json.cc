@@ -34,26 +34,26 @@ std::string shown(const SortedJson& value) {
 }
 
 // A value and the path to it, for messages. Missing values read as null, as in the format itself.
-class Field {
+class JsonField {
  public:
-  Field(const SortedJson& value, std::string path, std::string_view where)
+  JsonField(const SortedJson& value, std::string path, std::string_view where)
       : value_(value), path_(std::move(path)), where_(where) {}
 
   bool is_null() const { return value_.is_null(); }
   const SortedJson& value() const { return value_; }
 
-  Field operator[](const char* key) const {
+  JsonField operator[](const char* key) const {
     static const SortedJson missing;
     expect(value_.is_object(), "an object");
     const auto found = value_.find(key);
     return {found == value_.end() ? missing : *found, path_.empty() ? key : path_ + "." + key,
             where_};
   }
-  Field at(size_t index) const {
+  JsonField at(size_t index) const {
     return {value_.at(index), fmt::format("{}[{}]", path_, index), where_};
   }
   // An entry of a large object, which is not looked up by its key.
-  Field entry(const std::string& key, const SortedJson& value) const {
+  JsonField entry(const std::string& key, const SortedJson& value) const {
     return {value, fmt::format("{}[\"{}\"]", path_, key), where_};
   }
 
@@ -94,7 +94,7 @@ class Field {
   // For a part that names its type; null means that there is none.
   void expect_type(const std::vector<std::string>& supported) const {
     if (!is_null()) {
-      const Field type = (*this)["type"];
+      const JsonField type = (*this)["type"];
       const bool holds =
           std::find(supported.begin(), supported.end(), type.text()) != supported.end();
       type.expect(holds, fmt::format("{}", fmt::join(supported, " or ")));
@@ -107,12 +107,12 @@ class Field {
   std::string_view where_;
 };
 
-std::vector<std::string> read_vocabulary(const Field& vocab) {
+std::vector<std::string> read_vocabulary(const JsonField& vocab) {
   vocab.expect(vocab.value().is_object(), "an object");
   std::vector<std::string> pieces(vocab.value().size());
   std::vector<bool> taken(pieces.size());
   for (const auto& [text, value] : vocab.value().items()) {
-    const Field entry = vocab.entry(text, value);
+    const JsonField entry = vocab.entry(text, value);
     const auto id = static_cast<size_t>(entry.id());
     entry.expect(id < pieces.size(),
                  fmt::format("an id below {}, the number of pieces", pieces.size()));
@@ -123,10 +123,10 @@ std::vector<std::string> read_vocabulary(const Field& vocab) {
   return pieces;
 }
 
-std::vector<AddedToken> read_added(const Field& tokens, bool normalizes) {
+std::vector<AddedToken> read_added(const JsonField& tokens, bool normalizes) {
   std::vector<AddedToken> added;
   for (size_t i = 0; !tokens.is_null() && i < tokens.list().size(); ++i) {
-    const Field token = tokens.at(i);
+    const JsonField token = tokens.at(i);
     added.push_back({.id = token["id"].id(),
                      .text = token["content"].text(),
                      .special = token["special"].flag(false)});
@@ -141,7 +141,7 @@ std::vector<AddedToken> read_added(const Field& tokens, bool normalizes) {
 }
 
 // "a b", or ["a", "b"] as newer files have it.
-std::pair<std::string, std::string> read_merge(const Field& merge) {
+std::pair<std::string, std::string> read_merge(const JsonField& merge) {
   if (merge.value().is_string()) {
     const std::string& both = merge.text();
     const size_t space = both.find(' ');
@@ -153,21 +153,21 @@ std::pair<std::string, std::string> read_merge(const Field& merge) {
   return {merge.at(0).text(), merge.at(1).text()};
 }
 
-void check_frame(const Field& root) {
+void check_frame(const JsonField& root) {
   root["post_processor"].expect_type(
       {"TemplateProcessing", "BertProcessing", "RobertaProcessing", "ByteLevel"});
 }
 
-std::shared_ptr<const Tokenizer> read_byte_bpe(const Field& root, std::string_view where) {
-  const Field model = root["model"];
-  const Field dropout = model["dropout"];
+std::shared_ptr<const Tokenizer> read_byte_bpe(const JsonField& root, std::string_view where) {
+  const JsonField model = root["model"];
+  const JsonField dropout = model["dropout"];
   dropout.expect(dropout.is_null() || dropout.value() == 0, "null");
   model["continuing_subword_prefix"].expect_nothing();
   model["end_of_word_suffix"].expect_nothing();
   model["byte_fallback"].expect_flag(false, false);
   model["ignore_merges"].expect_flag(false, false);
   root["normalizer"].expect(root["normalizer"].is_null(), "null for a model of type BPE");
-  const Field splits = root["pre_tokenizer"];
+  const JsonField splits = root["pre_tokenizer"];
   splits.expect(splits.value().is_object(), "an object of type ByteLevel for a model of type BPE");
   splits.expect_type({"ByteLevel"});
   splits["use_regex"].expect_flag(true, true);
@@ -178,21 +178,21 @@ std::shared_ptr<const Tokenizer> read_byte_bpe(const Field& root, std::string_vi
                            .merges = {},
                            .added = read_added(root["added_tokens"], false),
                            .add_prefix_space = splits["add_prefix_space"].flag(true)};
-  const Field merges = model["merges"];
+  const JsonField merges = model["merges"];
   for (size_t i = 0; i < merges.list().size(); ++i) {
     content.merges.push_back(read_merge(merges.at(i)));
   }
   return std::make_shared<ByteBpe>(std::move(content), where);
 }
 
-std::shared_ptr<const Tokenizer> read_wordpiece(const Field& root, std::string_view where) {
-  const Field model = root["model"];
-  const Field cleans = root["normalizer"];
+std::shared_ptr<const Tokenizer> read_wordpiece(const JsonField& root, std::string_view where) {
+  const JsonField model = root["model"];
+  const JsonField cleans = root["normalizer"];
   cleans.expect(cleans.value().is_object(),
                 "an object of type BertNormalizer for a model of type WordPiece");
   cleans.expect_type({"BertNormalizer"});
   cleans["clean_text"].expect_flag(true, true);
-  const Field splits = root["pre_tokenizer"];
+  const JsonField splits = root["pre_tokenizer"];
   splits.expect(splits.value().is_object(),
                 "an object of type BertPreTokenizer for a model of type WordPiece");
   splits.expect_type({"BertPreTokenizer"});
@@ -208,7 +208,7 @@ std::shared_ptr<const Tokenizer> read_wordpiece(const Field& root, std::string_v
   if (!cleans["strip_accents"].is_null()) {
     content.options.strip_accents = cleans["strip_accents"].flag(false);
   }
-  const Field decoder = root["decoder"];
+  const JsonField decoder = root["decoder"];
   decoder.expect_type({"WordPiece"});
   if (!decoder.is_null()) {
     decoder["cleanup"].expect_flag(true, true);
@@ -232,8 +232,8 @@ SortedJson parse(std::string_view json, std::string_view where) {
 }
 
 // Older files, GPT-2's and BERT's among them, do not name the model's type.
-std::string model_type(const Field& model) {
-  const Field type = model["type"];
+std::string model_type(const JsonField& model) {
+  const JsonField type = model["type"];
   if (type.is_null() && !model["merges"].is_null()) {
     return "BPE";
   }
@@ -324,7 +324,7 @@ bool is_tokenizer_json(std::string_view json) {
 std::shared_ptr<const Tokenizer> read_tokenizer_json(std::string_view json,
                                                      std::string_view where) {
   const SortedJson parsed = parse(json, where);
-  const Field root(parsed, "", where);
+  const JsonField root(parsed, "", where);
   const std::string type = model_type(root["model"]);
   root["model"]["type"].expect(type == "BPE" || type == "WordPiece", "BPE or WordPiece");
   return type == "BPE" ? read_byte_bpe(root, where) : read_wordpiece(root, where);

@@ -72,6 +72,10 @@ bool is_punctuation(char32_t character) {
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_SO;
 }
 
+bool is_lower_case(char32_t character) {
+  return utf8proc_category(as_utf8proc(character)) == UTF8PROC_CATEGORY_LL;
+}
+
 char32_t lower_case(char32_t character) {
   return static_cast<char32_t>(utf8proc_tolower(as_utf8proc(character)));
 }

@@ -10,6 +10,8 @@
 namespace heed {
 
 inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+// What stands for a space in tokens, as SentencePiece has it.
+inline constexpr std::string_view kSpaceMark = "▁";
 
 bool valid_utf8(std::string_view text);
 
@@ -59,6 +61,7 @@ bool is_space(char32_t character);        // spaces of all widths, tabs, line en
 bool is_letter(char32_t character);       // of any script; also digits and combining marks
 bool is_alphabetic(char32_t character);   // of any script; no digits, no marks: Unicode's L
 bool is_punctuation(char32_t character);  // punctuation and symbols, emoji among them
+bool is_lower_case(char32_t character);   // letters of scripts that have two cases: Unicode's Ll
 
 char32_t lower_case(char32_t character);  // one character for one, so "ß" stays
 

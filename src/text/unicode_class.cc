@@ -23,11 +23,6 @@ utf8proc_propval_t combining_class(char32_t c) {
   return utf8proc_get_property(static_cast<utf8proc_int32_t>(c))->combining_class;
 }
 
-bool is_cased(char32_t c) {
-  const utf8proc_category_t k = category(c);
-  return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LT;
-}
-
 // Marks, format characters and characters inside words, such as apostrophes.
 bool is_case_ignorable(char32_t c) {
   switch (category(c)) {
@@ -83,6 +78,11 @@ CharClass class_of(char32_t c) {
   }
   return k >= UTF8PROC_CATEGORY_ZS && k <= UTF8PROC_CATEGORY_ZP ? CharClass::kSpace
                                                                 : CharClass::kOther;
+}
+
+bool is_cased(char32_t c) {
+  const utf8proc_category_t k = category(c);
+  return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LT;
 }
 
 bool is_other(char32_t c) {

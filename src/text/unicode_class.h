@@ -19,6 +19,7 @@ enum class CharClass {
 };
 CharClass class_of(char32_t c);
 
+bool is_cased(char32_t c);            // a letter in upper, lower or title case
 bool is_other(char32_t c);            // controls, formatting, private use, not assigned
 bool is_nonspacing_mark(char32_t c);  // accents that stand over or under a letter
 bool is_combining(char32_t c);        // those, and other marks that NFD puts in order

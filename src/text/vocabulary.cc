@@ -14,7 +14,6 @@ namespace {
 constexpr std::string_view kJoiner = "￭";
 constexpr char32_t kJoinerCharacter = U'￭';
 constexpr std::string_view kJoinerStandIn = "■";
-constexpr std::string_view kSpaceMark = "▁";
 
 // A token and the bytes of the text that it was read from.
 struct Cut {
@@ -120,7 +119,7 @@ void check_special(const SpecialIds& special, size_t size, std::string_view wher
 }
 
 // Deeper JSON would overflow the stack of whoever prints it.
-constexpr int kDepth = 2;
+constexpr int kVocabularyDepth = 2;
 
 // The content of the JSON, field by field.
 struct Stored {
@@ -259,8 +258,9 @@ std::shared_ptr<const Vocabulary> Vocabulary::from_json(std::string_view json,
   Stored stored;
   try {
     const auto shallow = [&](int depth, Json::parse_event_t /*event*/, Json& /*value*/) {
-      check(depth <= kDepth, "[{}] this is not a vocabulary: it is nested more than {} deep", where,
-            kDepth);
+      check(depth <= kVocabularyDepth,
+            "[{}] this is not a vocabulary: it is nested more than {} deep", where,
+            kVocabularyDepth);
       return true;
     };
     config::read(stored, Json::parse(json, shallow), where);

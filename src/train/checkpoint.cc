@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder.h"
+#include "base/interrupt.h"
 #include "formats/safetensors.h"
 #include "models/registry.h"
 
@@ -14,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kPrefix = "checkpoint-";
-const std::string kUnfinished = ".unfinished-";
 
 std::optional<int64_t> step_of(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -49,9 +50,8 @@ void load_state_tensors(const fs::path& file, const Trained& trained) {
 
 fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Trained& trained) {
   fs::path finished = run / fmt::format("{}{}", kPrefix, state.step);
-  const fs::path folder = run / fmt::format("{}{}", kUnfinished, state.step);
-  fs::remove_all(folder);
-  fs::create_directories(folder);
+  AtomicFolder made(finished);
+  const fs::path& folder = made.path();
   save_config(folder, trained.config);
   save_tokenizers(folder, trained.tokenizers);
   save_parameters(folder / "model.safetensors", trained.store, trained.config.model);
@@ -61,10 +61,7 @@ fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Tra
   }
   write_safetensors(folder / "optimizer.safetensors", tensors);
   write_file(folder / "state.json", config::write(state).dump(2) + "\n");
-  sync_folder(folder);
-  fs::remove_all(finished);  // of a run that got this far before, with other luck
-  fs::rename(folder, finished);
-  sync_folder(run);
+  made.commit();  // over one of a run that got this far before, with other luck
   return finished;
 }
 
@@ -106,13 +103,13 @@ void prune_checkpoints(const fs::path& run, int64_t keep, int64_t every) {
     if (kept < keep && (last || regular(found[i]))) {
       ++kept;
     } else {  // renamed first: half removed it would pass for a checkpoint
-      fs::rename(found[i], run / fmt::format("{}{}", kUnfinished, *step_of(found[i])));
+      fs::rename(found[i], run / fmt::format("{}{}", AtomicFolder::kPrefix, *step_of(found[i])));
     }
   }
   std::vector<fs::path> leftovers;
   for (const fs::directory_entry& entry : fs::directory_iterator(run)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(kUnfinished) || name.starts_with("model.safetensors.tmp")) {
+    if (name.starts_with(AtomicFolder::kPrefix) || name.starts_with("model.safetensors.tmp")) {
       leftovers.push_back(entry.path());
     }
   }
@@ -121,8 +118,10 @@ void prune_checkpoints(const fs::path& run, int64_t keep, int64_t every) {
   }
 }
 
-void average_models(const std::vector<fs::path>& folders, const fs::path& output) {
+void average_models(const std::vector<fs::path>& folders, const fs::path& output,
+                    Existing existing) {
   check(!folders.empty(), "[average] no model folders given");
+  check_output_folder(output, existing);  // before the work
   const FolderConfig config = load_config(folders.front());
   ParameterStore store;
   const auto model = make_model(store.root(), config.model);
@@ -131,6 +130,7 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   for (const fs::path& folder : folders) {
     check(load_config(folder).model == config.model, "[average] {} and {} are different models",
           folders.front().string(), folder.string());
+    interrupt_point();
     load_parameters(folder, store, config.model);
     const std::span<const float> values = store.values().span<float>();
     for (size_t i = 0; i < sums.size(); ++i) {
@@ -141,7 +141,8 @@ void average_models(const std::vector<fs::path>& folders, const fs::path& output
   for (size_t i = 0; i < sums.size(); ++i) {
     values[i] = static_cast<float>(sums[i] / static_cast<double>(folders.size()));
   }
-  save_folder(output, config, load_tokenizers(folders.front(), config.model), store);
+  save_folder(output, config, load_tokenizers(folders.front(), config.model), store, DType::f32,
+              existing);
 }
 
 }  // namespace heed

@@ -13,6 +13,7 @@
 #include "base/config.h"
 #include "data/batches.h"
 #include "models/folder.h"
+#include "models/folder_output.h"
 #include "train/optimizer.h"
 
 namespace heed {
@@ -25,9 +26,10 @@ struct TrainState {
   double seconds = 0.0;
   int64_t skipped = 0;  // steps whose loss was not finite
   int64_t skipped_in_row = 0;
-  double best = 0.0;         // score of the best validation so far; higher is better
-  int64_t best_step = -1;    // and its step; -1: none yet
-  int64_t worse_in_row = 0;  // validations since
+  double best = 0.0;            // score of the best validation so far; higher is better
+  int64_t best_step = -1;       // and its step; -1: none yet
+  int64_t worse_in_row = 0;     // validations since
+  bool validation_due = false;  // the validation after this step was interrupted
 
   template <typename Visitor>
   void fields(Visitor& v) {
@@ -40,6 +42,7 @@ struct TrainState {
     v("best", best, "score of the best validation");
     v("best_step", best_step, "its step");
     v("worse_in_row", worse_in_row, "validations since");
+    v("validation_due", validation_due, "a validation was interrupted");
   }
 };
 
@@ -65,6 +68,6 @@ void prune_checkpoints(const std::filesystem::path& run, int64_t keep, int64_t e
 
 // The mean of the parameters of several model folders of the same model, as a new model folder.
 void average_models(const std::vector<std::filesystem::path>& folders,
-                    const std::filesystem::path& output);
+                    const std::filesystem::path& output, Existing existing = Existing::refuse);
 
 }  // namespace heed

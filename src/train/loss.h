@@ -26,8 +26,8 @@ struct SequenceLossConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("loss", loss, "what is minimised", {.choices = {"cross_entropy", "kl", "mse"}});
-    v("label_smoothing", label_smoothing, "probability spread over all tokens",
+    v("loss", loss, "loss to minimise", {.choices = {"cross_entropy", "kl", "mse"}});
+    v("label_smoothing", label_smoothing, "probability mass spread over all tokens",
       {.least = 0, .most = 0.99});
   }
 
@@ -44,8 +44,8 @@ struct AgreementLossConfig : SequenceLossConfig {
   void fields(Visitor& v) {
     SequenceLossConfig::fields(v);
     v("agreement", agreement,
-      "each batch is shown twice, each time with its own dropout: weight of the divergence of the "
-      "two predictions (R-Drop); 0: once",
+      "weight of R-Drop: process each batch twice with different dropout and add the divergence of "
+      "the two predictions to the loss; 0: off",
       {.least = 0});
   }
 

@@ -28,7 +28,8 @@ void add_views(const ParameterStore& store, const std::string& prefix, const Ten
 }
 
 float decay_of(const ParameterEntry& entry, const OptimizerConfig& config) {
-  return entry.shape.rank() >= 2 || config.decay_vectors ? config.weight_decay : 0.0F;
+  const bool decays = entry.trained && (entry.shape.rank() >= 2 || config.decay_vectors);
+  return decays ? config.weight_decay : 0.0F;
 }
 
 // A stretch of the flat arrays under one weight decay. Padding goes with what it follows: it is

@@ -31,26 +31,29 @@ struct OptimizerConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("kind", kind, "the optimizer; adafactor, and sm3 with beta1 = 0, keep next to no state",
+    v("kind", kind, "optimizer; adafactor, and sm3 with beta1 = 0, keep almost no state",
       {.choices = {"adam", "adamw", "adafactor", "sm3", "sgd"}});
-    v("beta1", beta1, "adam, adamw: decay of the mean gradient; sm3: of the mean update, 0: none",
+    v("beta1", beta1,
+      "adam, adamw: decay of the mean gradient; sm3: decay of the mean update (0: none)",
       {.least = 0, .most = kMostDecay});
     v("beta2", beta2, "adam, adamw: decay of the mean squared gradient",
       {.least = 0, .most = kMostDecay});
-    v("epsilon", epsilon, "adam, adamw: added to the divisor", {.least = 1e-20, .most = 1});
+    v("epsilon", epsilon, "adam, adamw: added to the denominator", {.least = 1e-20, .most = 1});
     v("weight_decay", weight_decay,
-      "adam, sgd: times the weight, added to its gradient; others: times the learning rate, the "
-      "share of the weight taken off each step",
+      "adam, sgd: add this times the weight to its gradient; others: shrink the weight by this "
+      "times the learning rate in each step",
       {.least = 0, .most = 1});
     v("decay_vectors", decay_vectors,
-      "weight_decay is for biases and norms too, not only matrices");
-    v("momentum", momentum, "sgd: decay of the summed gradient; adafactor: of the mean update",
+      "apply weight_decay to biases and norms too, not only to matrices");
+    v("momentum", momentum,
+      "sgd: decay of the summed gradient; adafactor: decay of the mean update",
       {.least = 0, .most = kMostDecay});
-    v("nesterov", nesterov, "sgd: look ahead by one step of the momentum");
+    v("nesterov", nesterov, "sgd: use Nesterov momentum");
     v("parameter_scale", parameter_scale,
-      "adafactor: the learning rate is relative to each parameter's root mean square");
+      "adafactor: scale the learning rate by each parameter's root mean square");
     v("relative_step", relative_step,
-      "adafactor: the paper's own rate, min(0.01, 1 / sqrt(step)), instead of the schedule's");
+      "adafactor: use the paper's learning rate, min(0.01, 1 / sqrt(step)), instead of the "
+      "schedule's");
   }
 
   static constexpr double kMostDecay = 0.99999;  // 1 would never let anything in

@@ -3,12 +3,12 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "data/catalogue.h"
 #include "models/registry.h"
 #include "train/task.h"
 
@@ -80,17 +80,22 @@ void apply_setting(Json& json, const std::string& setting) {
   *place = parse_value(setting.substr(equals + 1), "--set " + setting);
 }
 
-// A path as the recipe in `folder` means it.
-std::string expand(std::string path, const fs::path& folder) {
+// Where paths come from, and with it the folder in which they are looked for first.
+enum class PathsOf { recipe, settings };
+
+// A relative path lies in the recipe's `folder` or in the current one; what does not exist yet
+// belongs to the recipe's.
+std::string expand(std::string path, const fs::path& folder, PathsOf origin) {
   const std::string variable = "${HEED_DATA}";
   if (const size_t at = path.find(variable); at != std::string::npos) {
-    const char* data = std::getenv("HEED_DATA");  // NOLINT: no other thread sets it
-    path.replace(at, variable.size(), data != nullptr ? data : "../shared/data");
+    return path.replace(at, variable.size(), data_folder().string());
+  }
+  if (path.empty() || path == "-" || fs::path(path).is_absolute()) {
     return path;
   }
-  return path.empty() || path == "-" || fs::path(path).is_absolute() || fs::exists(path)
-             ? path
-             : (folder / path).string();
+  const std::string beside = (folder / path).string();
+  const bool here = fs::exists(path) && (origin == PathsOf::settings || !fs::exists(beside));
+  return here ? path : beside;
 }
 
 // The value at a key such as data.source, or null.
@@ -114,16 +119,12 @@ void for_each_path(Json& json, const TaskKind& task, const Body& body) {
     if (value == nullptr) {
       continue;
     }
-    const bool list = field.initial.starts_with("[");
-    if (list != value->is_array()) {
-      continue;  // reading the config says what is wrong
-    }
     const auto visit = [&](Json& path) {
       if (path.is_string()) {
         path = body(field.name, path.get<std::string>());
       }
     };
-    if (list) {
+    if (value->is_array()) {
       std::for_each(value->begin(), value->end(), visit);
     } else {
       visit(*value);
@@ -131,9 +132,10 @@ void for_each_path(Json& json, const TaskKind& task, const Body& body) {
   }
 }
 
-void expand_paths(Json& json, const TaskKind& task, const fs::path& folder) {
-  for_each_path(json, task,
-                [&](const std::string&, const std::string& path) { return expand(path, folder); });
+void expand_paths(Json& json, const TaskKind& task, const fs::path& folder, PathsOf origin) {
+  for_each_path(json, task, [&](const std::string&, const std::string& path) {
+    return expand(path, folder, origin);
+  });
 }
 
 // A recipe's file as JSON, and the folder that its paths are relative to.
@@ -336,7 +338,7 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> settings,
   const TaskKind& task = task_of(chain, set, tasks, file.string());  // knows which keys are paths
   Json json = Json::object();
   for (auto each = chain.rbegin(); each != chain.rend(); ++each) {
-    expand_paths(each->json, task, each->folder);
+    expand_paths(each->json, task, each->folder, PathsOf::recipe);
     if (&*each != &chain.front()) {
       drop_unused_keys(each->json, shape_of(task), tasks);
     }
@@ -345,7 +347,7 @@ Recipe read_recipe(const fs::path& file, std::span<const std::string> settings,
   for (const std::string& setting : settings) {
     apply_setting(json, setting);
   }
-  expand_paths(set, task, file.parent_path());
+  expand_paths(set, task, file.parent_path(), PathsOf::settings);
   json.merge_patch(set);
   return parse_recipe(std::move(json), file.string(), tasks);
 }
@@ -360,8 +362,8 @@ Json write_recipe(const Recipe& recipe) {
 void check_files(const Recipe& recipe, const std::string& where) {
   Json json = write_recipe(recipe);
   for_each_path(json, *recipe.kind, [&](const std::string& key, const std::string& path) {
-    check(path.empty() || path == "-" || fs::exists(path), "[{}] {} names {}, which does not exist",
-          where, key, path);
+    check(path.empty() || path == "-" || fs::exists(path),
+          "[{}] {} names {}, which does not exist{}", where, key, path, advice_on_missing(path));
     return path;
   });
 }

@@ -10,6 +10,7 @@
 // as JSON, which is what a run folder keeps and what a resumed run is compared with.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -39,24 +40,26 @@ struct StepConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("from", from, "model folder whose weights and tokenizer the training begins with",
+    v("from", from, "model folder whose weights and tokenizer the training starts from",
       {.path = true});
-    v("steps", steps, "stop after so many steps; 0: no limit", {.least = 0});
-    v("epochs", epochs, "stop after so many passes over the data; 0: no limit", {.least = 0});
-    v("minutes", minutes, "stop after so many minutes of training; 0: no limit", {.least = 0});
-    v("precision", precision, "of the products; master weights are always f32",
+    v("steps", steps, "stop after this many steps; 0: no limit", {.least = 0});
+    v("epochs", epochs, "stop after this many passes over the data; 0: no limit", {.least = 0});
+    v("minutes", minutes, "stop after this many minutes of training; 0: no limit", {.least = 0});
+    v("precision", precision, "precision of matrix multiplications; master weights are always f32",
       {.choices = {"f32", "bf16"}});
-    v("seed", seed, "of initial values, data order and dropout");
-    v("accumulate", accumulate, "batches whose gradients make one step",
+    v("seed", seed, "random seed of initial values, data order and dropout");
+    v("accumulate", accumulate, "batches per step, whose gradients are accumulated",
       {.least = 1, .most = 4096});
-    v("clip", clip, "largest norm of the gradient; 0: any", {.least = 0});
-    v("ema", ema, "decay of an exponential average of the weights, which is then used; 0: none",
+    v("clip", clip, "clip the gradient to this norm; 0: do not clip", {.least = 0});
+    v("ema", ema,
+      "decay of an exponential moving average of the weights, which is then validated and kept; 0: "
+      "none",
       {.least = 0, .most = 0.999999});
-    v("average", average, "average the last so many checkpoints at the end; 0: none",
+    v("average", average, "number of checkpoints to average at the end, the latest ones; 0: none",
       {.least = 0, .most = 1000});
     v("log_every", log_every, "steps between lines of progress", {.least = 1});
-    v("most_skips", most_skips, "steps in a row with a loss that is not finite before giving up",
-      {.least = 1});
+    v("most_skips", most_skips,
+      "give up after this many steps in a row whose loss or gradient is not finite", {.least = 1});
   }
 };
 
@@ -68,9 +71,10 @@ struct ValidationConfig {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("every", every, "steps between validations; 0: only at the end", {.least = 0});
-    v("patience", patience, "validations without improvement before stopping; 0: never",
+    v("patience", patience, "stop after this many validations without improvement; 0: never",
       {.least = 0});
-    v("best_by", best_by, "what decides which model is kept", {.choices = {"score", "loss"}});
+    v("best_by", best_by, "criterion for the best model, which is kept",
+      {.choices = {"score", "loss"}});
   }
 };
 
@@ -81,7 +85,7 @@ struct CheckpointConfig {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("every", every, "steps between checkpoints; 0: only at the end", {.least = 0});
-    v("keep", keep, "how many of the last ones stay", {.least = 1, .most = 10000});
+    v("keep", keep, "number of latest checkpoints to keep", {.least = 1, .most = 10000});
   }
 };
 
@@ -97,10 +101,13 @@ struct Recipe {
   ValidationConfig validation;
   CheckpointConfig checkpoint;
 
+  // Averaging needs more of them than the recipe may want to keep.
+  int64_t kept_checkpoints() const { return std::max(checkpoint.keep, train.average); }
+
   // What every training has.
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("task", task, "what is learned");
+    v("task", task, "task to learn");
     v("train", train, "the training");
     v("optimizer", optimizer, "how weights change");
     v("schedule", schedule, "how the learning rate changes");
@@ -110,15 +117,16 @@ struct Recipe {
 };
 
 // `base = "OTHER.toml"` takes over everything from another recipe that this one does not say anew.
-// Files are relative to the recipe that names them; ${HEED_DATA} stands for that folder, by default
-// ../shared/data. `settings` are "key=value" with values as TOML writes them (a text needs no
-// quotes).
+// Files are relative to the recipe that names them, or else to the current folder, in which those
+// of `settings` are looked for first; ${HEED_DATA} stands for data_folder() (data/catalogue.h).
+// `settings` are "key=value" with values as TOML writes them (a text needs no quotes).
 Recipe read_recipe(const std::filesystem::path& file, std::span<const std::string> settings,
                    std::span<const TaskKind> tasks);
 Recipe parse_recipe(Json json, const std::string& where, std::span<const TaskKind> tasks);
 Json write_recipe(const Recipe& recipe);
 
-// An Error that names the key and the file, if a file that the recipe names does not exist.
+// An Error that names the key and the file, if a file that the recipe names does not exist; it says
+// which command fetches or makes the data set that the file belongs to.
 void check_files(const Recipe& recipe, const std::string& where);
 
 // The keys that a recipe of this task has, without the model's.

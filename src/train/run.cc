@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/run_log.h"
+#include "models/folder_output.h"
 #include "models/registry.h"
 
 namespace heed {
@@ -15,46 +16,85 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The first key, with its path, in which a recipe differs from the one that a run began with. Parts
-// that may change are left out, and so is what this version of Heed no longer has.
-std::string first_difference(const Json& a, const Json& b, const std::string& path) {
+// A key with its path, and its values in two recipes.
+struct Difference {
+  std::string key;
+  Json before;
+  Json now;
+};
+
+// The first key in which a recipe differs from the one that a run began with. Parts that may change
+// are left out, and so is what this version of Heed no longer has.
+std::optional<Difference> first_difference(const Json& before, const Json& now,
+                                           const std::string& path) {
   static const std::vector<std::string> free{
       "train.steps", "train.epochs",    "train.minutes", "train.log_every",
       "validation",  "checkpoint.keep", "train.average", "train.most_skips"};
-  if (a == b || std::find(free.begin(), free.end(), path) != free.end()) {
-    return "";
+  if (before == now || std::find(free.begin(), free.end(), path) != free.end()) {
+    return std::nullopt;
   }
-  if (!a.is_object() || !b.is_object()) {
-    return path;
+  if (!before.is_object() || !now.is_object()) {
+    return Difference{path, before, now};
   }
-  for (const auto& item : a.items()) {
-    if (!b.contains(item.key())) {
+  for (const auto& item : before.items()) {
+    if (!now.contains(item.key())) {
       continue;
     }
-    std::string inside =
-        first_difference(item.value(), b.at(item.key()), config::joined(path, item.key()));
-    if (!inside.empty()) {
+    std::optional<Difference> inside =
+        first_difference(item.value(), now.at(item.key()), config::joined(path, item.key()));
+    if (inside) {
       return inside;
     }
   }
-  return "";
+  return std::nullopt;
 }
 
-void prepare_run_folder(const fs::path& folder, const Recipe& recipe, bool resume) {
-  const fs::path file = folder / "recipe.json";
-  const Json json = write_recipe(recipe);
-  if (fs::exists(file)) {
-    check(resume,
-          "[train] {} holds a run already: continue it with --resume, or give another --out",
-          folder.string());
-    const Json before = Json::parse(read_file(file), nullptr, false);
-    check(!before.is_discarded(), "[train] {} is not valid JSON", file.string());
-    const std::string key = first_difference(before, json, "");
-    check(key.empty(), "[train] {} was begun with another {}; a resumed run must have the same",
-          folder.string(), key);
+// Whether the folder holds a run that is to be continued. An Error if what it holds must not be
+// touched.
+bool is_resumed(const fs::path& folder, const Recipe& recipe, RunStart start) {
+  const std::string found = occupied_by(folder);
+  if (start == RunStart::replace) {
+    return false;
   }
-  fs::create_directories(folder);
-  write_file(file, json.dump(2) + "\n");
+  if (!is_run_folder(folder)) {
+    check(found.empty(), "[train] {} holds {}: give another --out, or replace it with --force",
+          folder.string(), found);
+    return false;
+  }
+  check(start == RunStart::resume,
+        "[train] {} holds a run already: continue it with --resume, replace it with --force, or "
+        "give another --out",
+        folder.string());
+  const fs::path file = folder / "recipe.json";
+  const Json before = Json::parse(read_file(file), nullptr, false);
+  check(!before.is_discarded(), "[train] {} is not valid JSON", file.string());
+  if (const auto difference = first_difference(before, write_recipe(recipe), "")) {
+    fail(
+        "[train] {} was begun with {} = {}, and the recipe now has {}; a resumed run must have the "
+        "same (--force starts over)",
+        folder.string(), difference->key, difference->before.dump(), difference->now.dump());
+  }
+  return true;
+}
+
+// Removes the model or run in a folder. Files that Heed did not write stay, and so does the data
+// that the new run reads.
+void remove_earlier_run(const fs::path& folder) {
+  for (const fs::path& path : contents_of(folder).own) {
+    if (path.filename() != FolderLock::kFile && path.filename() != "data") {
+      fs::remove_all(path);
+    }
+  }
+}
+
+// All that makes the folder a run folder. The recipe is first: it says that there is a run.
+void write_run_files(const Run& run, bool resumed) {
+  write_file(run.folder / "recipe.json", write_recipe(run.recipe).dump(2) + "\n");
+  if (!resumed || !has_tokenizers(run.folder)) {
+    save_tokenizers(run.folder, run.task->tokenizers());
+  }
+  save_config(run.folder, run.task->config());
+  truncate_run_log(run.folder, run.state.step);
 }
 
 // Whoever opens the folder makes the model from its configuration alone. A task that asked for
@@ -81,11 +121,11 @@ void prepare_parameters(Run& run, TrainObserver& observer) {
       observer.noted(fmt::format("begins with {}; new: {}", train.from, fmt::join(fresh, ", ")));
     }
   }
+  run.store.train_only([&](std::string_view name) { return run.task->trains(name); });
   run.optimizer = make_optimizer(run.store, run.recipe.optimizer);
   if (train.ema > 0.0F) {
     run.ema = run.store.values().clone();
   }
-  save_config(run.folder, run.task->config());
 }
 
 // Whether there was a checkpoint to continue from.
@@ -146,26 +186,40 @@ std::optional<int64_t> Run::total_steps() const {
   return total;
 }
 
-std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, bool resume,
+std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, RunStart start,
                                  TrainObserver& observer) {
-  prepare_run_folder(folder, recipe, resume);
   for (const std::string& line : recipe.unused) {
     observer.noted(line);
   }
+  recipe.kind->check_model(recipe);
+  NewFolder made(folder);
   auto run = std::make_unique<Run>();
   run->recipe = recipe;
   run->folder = folder;
-  run->task = recipe.kind->make(
-      recipe, {.folder = folder, .scope = run->store.root(), .note = [&](const std::string& text) {
-                 observer.noted(text);
-               }});
+  run->lock.emplace(folder);
+  const bool resumed = is_resumed(folder, recipe, start);
+  observer.doing("preparing the run");
+  run->task =
+      recipe.kind->make(recipe, {.folder = folder,
+                                 .resumed = resumed,
+                                 .scope = run->store.root(),
+                                 .note = [&](const std::string& text) { observer.noted(text); },
+                                 .doing = [&](const std::string& what) { observer.doing(what); }});
   check_parameters(*run);
   prepare_parameters(*run, observer);
-  const bool resumed = resume && load_last_checkpoint(*run);
-  observer.noted("reading the data");
+  const bool loaded = resumed && load_last_checkpoint(*run);
+  if (loaded) {  // a run that was killed may have left parts of checkpoints
+    prune_checkpoints(folder, recipe.kept_checkpoints(), recipe.checkpoint.every);
+  }
+  observer.doing("reading the data");
   run->task->begin(run->state.data);
-  truncate_run_log(folder, run->state.step);
-  run->report = report_of(*run, resumed);
+  observer.doing("measuring how much memory a batch takes");
+  run->report = report_of(*run, loaded);
+  if (start == RunStart::replace) {
+    remove_earlier_run(folder);
+  }
+  write_run_files(*run, resumed);
+  made.keep();
   return run;
 }
 

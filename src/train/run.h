@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "base/folder.h"
 #include "train/checkpoint.h"
 #include "train/optimizer.h"
 #include "train/recipe.h"
@@ -25,6 +26,12 @@ struct StepReport {
   double seconds = 0.0;            // trained so far
   double seconds_left = -1.0;      // below 0: not known
   double done = 0.0;               // share of the training, 0 to 1
+};
+
+struct Advance {
+  int64_t step = 0;
+  double done = 0.0;           // share of the training, 0 to 1
+  double seconds_left = -1.0;  // below 0: not known
 };
 
 struct ValidationReport {
@@ -50,8 +57,11 @@ class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
   virtual void noted(const std::string& /*text*/) {}
+  // What the time goes to from now on, such as "reading the data".
+  virtual void doing(const std::string& /*what*/) {}
   virtual void started(const RunReport&) {}
-  virtual void stepped(const StepReport&) {}
+  virtual void advanced(const Advance&) {}    // after each step
+  virtual void stepped(const StepReport&) {}  // after each train.log_every steps
   virtual void validated(const ValidationReport&) {}
 };
 
@@ -59,6 +69,7 @@ class TrainObserver {
 struct Run {
   Recipe recipe;
   std::filesystem::path folder;
+  std::optional<FolderLock> lock = {};  // no other process trains in this folder
   ParameterStore store = {};
   std::unique_ptr<Task> task = {};
   std::unique_ptr<Optimizer> optimizer = {};
@@ -70,9 +81,17 @@ struct Run {
   std::optional<int64_t> total_steps() const;  // if they can be told
 };
 
-// Makes the folder and everything in the Run. A folder with a run in it is an Error unless the run
-// is resumed, and then the recipe must be the same in everything that the weights depend on.
+enum class RunStart {
+  anew,
+  resume,  // continues the run in the folder, if there is one
+  replace  // takes the place of the model or run in the folder
+};
+
+// Makes the folder and everything in the Run. A model or a run in the folder is an Error, unless it
+// is replaced, or the run is resumed: then the recipe must be the same in everything that the
+// weights depend on. Nothing is written or removed until all has proved to work, so that after an
+// Error the folder is as it was before.
 std::unique_ptr<Run> prepare_run(const Recipe& recipe, const std::filesystem::path& folder,
-                                 bool resume, TrainObserver& observer);
+                                 RunStart start, TrainObserver& observer);
 
 }  // namespace heed

@@ -22,17 +22,22 @@ struct ScheduleConfig {
   template <typename Visitor>
   void fields(Visitor& v) {
     v("kind", kind,
-      "how the learning rate falls after the warm-up: noam (Vaswani et al. 2017: inverse square "
-      "root, scaled by the model's width), inverse_sqrt, exponential, cosine, constant",
+      "how the learning rate falls after the warm-up; noam is the inverse square root scaled by "
+      "the model's width (Vaswani et al. 2017)",
       {.choices = {"noam", "inverse_sqrt", "exponential", "cosine", "constant"}});
-    v("rate", rate, "noam: factor on the formula; others: the highest learning rate", {.least = 0});
-    v("warmup", warmup, "steps over which the rate rises linearly from 0", {.least = 0});
-    v("decay", decay, "exponential: factor on the rate every decay_steps", {.least = 0, .most = 1});
-    v("decay_steps", decay_steps, "exponential: see decay", {.least = 1});
-    v("final_rate", final_rate,
-      "cosine: the rate at the end; inverse_sqrt, exponential: the rate stops falling here",
+    v("rate", rate, "peak learning rate; noam: factor on the formula", {.least = 0});
+    v("warmup", warmup, "warm-up steps, in which the learning rate rises linearly from 0",
       {.least = 0});
-    v("total_steps", total_steps, "cosine: where it ends; 0: where training ends", {.least = 0});
+    v("decay", decay, "exponential: multiply the learning rate by this every decay_steps steps",
+      {.least = 0, .most = 1});
+    v("decay_steps", decay_steps,
+      "exponential: steps in which the learning rate falls by the factor decay", {.least = 1});
+    v("final_rate", final_rate,
+      "cosine: learning rate at the end; inverse_sqrt, exponential: lower limit of the learning "
+      "rate",
+      {.least = 0});
+    v("total_steps", total_steps,
+      "cosine: step at which final_rate is reached; 0: the end of the training", {.least = 0});
   }
 };
 

@@ -2,8 +2,9 @@
 // without knowing which. A new task is a file pair in tasks/ and one line in tasks/tasks.cc;
 // docs/add-a-task.md shows how.
 //
-// A task builds its model in the trainer's ParameterStore when it is made, and reads its data from
-// begin() on. One thread calls; reading ahead is the task's own affair.
+// A task builds its model in the trainer's ParameterStore when it is made, for which it may read
+// data, and gives batches from begin() on. One thread calls; reading ahead is the task's own
+// affair.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,9 @@
 #include <vector>
 
 #include "data/batches.h"
+#include "formats/run_log.h"
 #include "models/folder.h"
+#include "models/registry.h"
 #include "train/recipe.h"
 
 namespace heed {
@@ -33,19 +36,25 @@ struct TaskBatch {
   DataState after = {};
 };
 
+// A number with a name, such as the share of a code book that is used.
+using Measure = LoggedMeasure;
+
 // How good the model is on data it does not learn from.
 struct Score {
   double loss = 0.0;
   std::string metric = {};  // "bleu", "accuracy", ...; empty: only the loss
   double value = 0.0;       // of the metric; higher is better
   std::string example = {};
+  std::vector<Measure> measures = {};  // what else tells how the training goes
 };
 
 // What a task is made with.
 struct TaskSetup {
-  std::filesystem::path folder;                       // of the run
-  Scope scope;                                        // where the model's parameters go
-  std::function<void(const std::string& text)> note;  // tells the user what is being done
+  std::filesystem::path folder;                             // of the run
+  bool resumed = false;                                     // the folder holds the run's tokenizers
+  Scope scope;                                              // where the model's parameters go
+  std::function<void(const std::string& text)> note = {};   // a line for the user
+  std::function<void(const std::string& what)> doing = {};  // what the time goes to from now on
 };
 
 class Task {
@@ -61,12 +70,21 @@ class Task {
   // parameter: heads that the other task did not have.
   virtual bool fresh(std::string_view /*parameter*/) const { return false; }
 
-  // Opens the data there. What is wrong with files or options shows here, not hours later.
+  // Whether a parameter is trained; the others stay as they are, to the bit.
+  virtual bool trains(std::string_view /*parameter*/) const { return true; }
+
+  // Opens the data there, and adds examples to the config. What is wrong with files or options
+  // shows here, not hours later.
   virtual void begin(const DataState& state) = 0;
   // Null after the last one.
   virtual std::unique_ptr<TaskBatch> next() = 0;
   virtual std::optional<int64_t> epoch_batches() const = 0;  // if every epoch has as many
   virtual std::string skipped() const { return ""; }         // what of the data is not learned from
+
+  // Around each step: before its batches, with the number of steps that are complete, and after the
+  // weights were changed. A step that was interrupted, or whose loss was not finite, has no end.
+  virtual void begin_step(int64_t /*complete*/) {}
+  virtual void end_step() {}
 
   // The mean over the batch's targets.
   virtual Tensor loss(const TaskBatch& batch) const = 0;
@@ -119,11 +137,25 @@ struct TaskKind {
   std::function<std::vector<config::FieldHelp>()> fields;
   // Throws if what the recipe says does not fit together.
   std::function<void(const Recipe& recipe, std::string_view where)> check;
+  // Throws if the model cannot be built.
+  std::function<void(const Recipe& recipe)> check_model;
   std::function<std::unique_ptr<Task>(const Recipe& recipe, const TaskSetup& setup)> make;
 };
 
+// Builds a model without memory for its weights: an Error if its sizes do not fit together, or if
+// it is not an Interface.
+template <typename Interface>
+void try_model(const Json& model) {
+  ParameterStore shapes;
+  const std::unique_ptr<Model> built = make_model(shapes.root(), model);
+  model_as<Interface>(*built, model);
+}
+
 // The entry of a task class, which has a Config, a constructor from (Recipe, TaskSetup) and
 //   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
+//   static void check_model(const Recipe& recipe, const Config& own);
+// The latter calls try_model() with the model as far as it can be known without training a
+// tokenizer.
 template <typename Made>
 TaskKind task_kind(std::string name, std::string help, std::string model) {
   using Config = typename Made::Config;
@@ -147,6 +179,8 @@ TaskKind task_kind(std::string name, std::string help, std::string model) {
           [](const Recipe& recipe, std::string_view where) {
             Made::check_recipe(recipe, own_config<Config>(recipe), where);
           },
+      .check_model =
+          [](const Recipe& recipe) { Made::check_model(recipe, own_config<Config>(recipe)); },
       .make = [](const Recipe& recipe, const TaskSetup& setup) -> std::unique_ptr<Task> {
         return std::make_unique<Made>(recipe, setup);
       },

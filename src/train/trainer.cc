@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/interrupt.h"
 #include "base/parallel.h"
 #include "formats/run_log.h"
 #include "ops/pointwise.h"
@@ -20,6 +21,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
+
 }  // namespace
 
 Trainer::Trainer(std::unique_ptr<Run> run, TrainObserver& observer)
@@ -28,7 +31,8 @@ Trainer::Trainer(std::unique_ptr<Run> run, TrainObserver& observer)
   seconds_at_report_ = state().seconds;
   seconds_at_start_ = state().seconds;
   done_at_start_ = done();
-  saved_at_ = run_->report.resumed_from > 0 ? state().step : -1;
+  const bool whole = run_->report.resumed_from > 0 && !state().validation_due;
+  saved_at_ = whole ? state().step : -1;
   observer_.started(run_->report);
 }
 
@@ -41,6 +45,13 @@ double Trainer::done() const {
     done = std::max(done, run_->state.seconds / (60 * recipe().train.minutes));
   }
   return done;
+}
+
+double Trainer::seconds_left() const {
+  const double now = done();
+  return now > done_at_start_
+             ? (run_->state.seconds - seconds_at_start_) * (1.0 - now) / (now - done_at_start_)
+             : -1.0;
 }
 
 bool Trainer::over() const {
@@ -58,31 +69,50 @@ bool Trainer::out_of_patience() const {
 }
 
 TrainEnd Trainer::run(const std::atomic<bool>& stop) {
-  const auto due = [](int64_t step, int64_t every) { return every > 0 && step % every == 0; };
+  stop_ = &stop;
+  try {
+    return run_steps();
+  } catch (const Interrupted&) {
+    save();  // as after the last whole step
+    return TrainEnd::interrupted;
+  }
+}
+
+TrainEnd Trainer::run_steps() {
   const int64_t width = task().config().spec().width;
+  if (run_->state.validation_due) {
+    complete_step();
+  }
   while (!over()) {
     if (out_of_patience()) {  // also a resumed run that had stopped early
       return finish(TrainEnd::early_stop);
     }
-    if (stop) {
-      save();
-      return TrainEnd::interrupted;
+    if (*stop_) {
+      throw Interrupted();
     }
     const auto begin = Clock::now();
     const double rate = learning_rate(recipe().schedule, run_->state.step + 1,
                                       run_->total_steps().value_or(0), width);
     const StepResult result = step(static_cast<float>(rate));
     run_->state.seconds += seconds_since(begin);
+    run_->state.validation_due =
+        task().validates() && due(run_->state.step, recipe().validation.every);
     report_step(result, rate,
                 run_->state.step == 1 || due(run_->state.step, recipe().train.log_every));
-    if (task().validates() && due(run_->state.step, recipe().validation.every)) {
-      validate();
-    }
-    if (due(run_->state.step, recipe().checkpoint.every)) {
-      save();
-    }
+    complete_step();
   }
   return finish(TrainEnd::finished);
+}
+
+// What follows a step: the validation and the checkpoint that are due.
+void Trainer::complete_step() {
+  if (run_->state.validation_due) {
+    validate();
+    run_->state.validation_due = false;
+  }
+  if (due(run_->state.step, recipe().checkpoint.every)) {
+    save();
+  }
 }
 
 // Gradients of one batch, which has `share` of the step's targets. Returns its part of the loss.
@@ -95,22 +125,36 @@ double Trainer::backward(const TaskBatch& batch, double share) {
   return value;
 }
 
-Trainer::StepResult Trainer::step(float rate) {
+// Loss and gradients of a step. Weights are not touched, so that an interrupted step never was.
+Trainer::StepResult Trainer::gradients() {
+  const TrainState before = run_->state;
+  const InterruptScope scope(*stop_);
   std::vector<std::unique_ptr<TaskBatch>> parts(static_cast<size_t>(recipe().train.accumulate));
   StepResult result;
   int64_t targets = 0;
-  for (std::unique_ptr<TaskBatch>& part : parts) {
-    part = task().next();
-    check(part != nullptr, "[train] the data ended before the training did");
-    targets += part->targets;
-    result.tokens += part->tokens;
-    run_->state.data = part->after;
+  try {
+    for (std::unique_ptr<TaskBatch>& part : parts) {
+      part = task().next();
+      check(part != nullptr, "[train] the data ended before the training did");
+      targets += part->targets;
+      result.tokens += part->tokens;
+      run_->state.data = part->after;
+    }
+    run_->store.clear_gradients();
+    task().begin_step(run_->state.step);
+    for (const std::unique_ptr<TaskBatch>& part : parts) {
+      result.loss +=
+          backward(*part, static_cast<double>(part->targets) / static_cast<double>(targets));
+    }
+  } catch (const Interrupted&) {
+    run_->state = before;
+    throw;
   }
-  run_->store.clear_gradients();
-  for (const std::unique_ptr<TaskBatch>& part : parts) {
-    result.loss +=
-        backward(*part, static_cast<double>(part->targets) / static_cast<double>(targets));
-  }
+  return result;
+}
+
+Trainer::StepResult Trainer::step(float rate) {
+  StepResult result = gradients();
   result.gradient_norm = gradient_norm(run_->store);
   result.finite = std::isfinite(result.loss) && std::isfinite(result.gradient_norm);
   ++run_->state.step;
@@ -124,6 +168,7 @@ Trainer::StepResult Trainer::step(float rate) {
   const double scale =
       clip > 0.0 && result.gradient_norm > clip ? clip / result.gradient_norm : 1.0;
   run_->optimizer->step(rate, static_cast<float>(scale));
+  task().end_step();
   update_ema();
   return result;
 }
@@ -168,7 +213,12 @@ void Trainer::with_ema(const Body& body) {
     }
   };
   swap();
-  body();
+  try {
+    body();
+  } catch (...) {
+    swap();
+    throw;
+  }
   swap();
 }
 
@@ -178,6 +228,7 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
     ++steps_since_;
   }
   tokens_since_ += result.tokens;
+  observer_.advanced({.step = run_->state.step, .done = done(), .seconds_left = seconds_left()});
   if (!now || steps_since_ == 0) {
     return;
   }
@@ -195,10 +246,7 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
         static_cast<double>(run_->state.data.batch) / static_cast<double>(*epoch_batches);
   }
   report.done = done();
-  if (report.done > done_at_start_) {
-    report.seconds_left = (run_->state.seconds - seconds_at_start_) * (1.0 - report.done) /
-                          (report.done - done_at_start_);
-  }
+  report.seconds_left = seconds_left();
   observer_.stepped(report);
   append_to_run_log(run_->folder, LoggedStep{.step = report.step,
                                              .epoch = report.epoch,
@@ -220,8 +268,12 @@ void Trainer::validate() {
   validated_at_ = run_->state.step;
   ValidationReport report{.step = run_->state.step, .score = {}};
   const auto begin = Clock::now();
+  observer_.doing("validating");
   with_ema([&] {
-    report.score = task().validate(run_->state.step);
+    {
+      const InterruptScope scope(*stop_);
+      report.score = task().validate(run_->state.step);
+    }
     report.best = is_best(report.score);
     if (report.best) {
       save_parameters(run_->folder / "model.safetensors", run_->store, task().config().model);
@@ -234,7 +286,8 @@ void Trainer::validate() {
                                                    .metric = report.score.metric,
                                                    .value = report.score.value,
                                                    .example = report.score.example,
-                                                   .seconds = run_->state.seconds});
+                                                   .seconds = run_->state.seconds,
+                                                   .measures = report.score.measures});
 }
 
 bool Trainer::is_best(const Score& score) {
@@ -255,9 +308,9 @@ void Trainer::save() {
     return;
   }
   saved_at_ = run_->state.step;
+  observer_.doing("saving a checkpoint");
   save_checkpoint(run_->folder, run_->state, run_->trained());
-  prune_checkpoints(run_->folder, std::max(recipe().checkpoint.keep, recipe().train.average),
-                    recipe().checkpoint.every);
+  prune_checkpoints(run_->folder, recipe().kept_checkpoints(), recipe().checkpoint.every);
   if (!task().validates()) {
     with_ema([&] {
       save_parameters(run_->folder / "model.safetensors", run_->store, task().config().model);
@@ -274,13 +327,16 @@ TrainEnd Trainer::finish(TrainEnd end) {
   return end;
 }
 
-// The mean of the last checkpoints, kept if it is better than the best single one.
+// The mean of the last checkpoints, kept if it is better than the best single one. The last of them
+// is what an interrupted run continues from.
 void Trainer::average() {
+  observer_.doing("averaging checkpoints");
+  const InterruptScope scope(*stop_);
   std::vector<fs::path> last = list_checkpoints(run_->folder);
   const auto most = static_cast<size_t>(recipe().train.average);
   last.erase(last.begin(), last.end() - static_cast<int64_t>(std::min(most, last.size())));
   const fs::path folder = run_->folder / "averaged";
-  average_models(last, folder);
+  average_models(last, folder, Existing::replace);
   load_parameters(folder / "model.safetensors", run_->store, task().config().model);
   observer_.noted(fmt::format("averaged the last {} checkpoints", last.size()));
   run_->ema = Tensor();  // the average takes its place

@@ -22,6 +22,7 @@ class Trainer {
  public:
   Trainer(std::unique_ptr<Run> run, TrainObserver& observer);
 
+  // Ends soon after `stop` is set, even in the middle of a step or a validation, with a checkpoint.
   TrainEnd run(const std::atomic<bool>& stop);
   // How the model that was kept does on the test set, in a line; empty: there is none.
   std::string test() const { return task().test(run_->folder); }
@@ -42,7 +43,11 @@ class Trainer {
   bool over() const;
   bool out_of_patience() const;
   double done() const;  // 0 to 1, by the steps or minutes asked for
+  double seconds_left() const;
+  TrainEnd run_steps();
+  void complete_step();
   StepResult step(float rate);
+  StepResult gradients();
   double backward(const TaskBatch& batch, double share);
   void skip_step(const StepResult& result);
   void update_ema();
@@ -59,6 +64,7 @@ class Trainer {
   std::unique_ptr<Run> run_;
   TrainObserver& observer_;
   Tape tape_;
+  const std::atomic<bool>* stop_ = nullptr;  // while run() runs
   // Since the last report.
   double loss_sum_ = 0.0;
   int64_t steps_since_ = 0;

@@ -33,16 +33,21 @@ Batch to_tensors(const HostBatch& batch, int64_t copies) {
           .target_tokens = batch.target_tokens * copies};
 }
 
-double mean_loss(const Seq2SeqModel& model, const std::vector<HostBatch>& batches) {
+double mean_loss(const BatchLoss& loss, const std::vector<HostBatch>& batches) {
   double total = 0.0;
   int64_t tokens = 0;
-  for (const HostBatch& host : batches) {
-    const Batch batch = to_tensors(host);
-    const Tensor mean = sequence_loss(model.logits(batch), batch.target, {});
-    total += static_cast<double>(mean.item()) * static_cast<double>(batch.target_tokens);
+  for (const HostBatch& batch : batches) {
+    total += loss(batch) * static_cast<double>(batch.target_tokens);
     tokens += batch.target_tokens;
   }
   return total / static_cast<double>(std::max<int64_t>(tokens, 1));
+}
+
+BatchLoss token_loss(const Seq2SeqModel& model) {
+  return [&model](const HostBatch& host) {
+    const Batch batch = to_tensors(host);
+    return static_cast<double>(sequence_loss(model.logits(batch), batch.target, {}).item());
+  };
 }
 
 ValidationSet::ValidationSet(const std::string& source, const std::string& target,
@@ -82,10 +87,8 @@ void ValidationSet::prepare() {
       source.special(), target.special());
 }
 
-double ValidationSet::loss(const Seq2SeqModel& model) const { return mean_loss(model, batches_); }
-
-std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
-                                                  const ValidationOptions& options) const {
+std::vector<std::vector<Hypothesis>> ValidationSet::decode(const TranslationModel& model,
+                                                           const ValidationOptions& options) const {
   const size_t all = requests_.size();
   const size_t count =
       options.sentences == 0 ? all : std::min(all, static_cast<size_t>(options.sentences));
@@ -93,8 +96,11 @@ std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
   decode.special = setting_.tokenizers.target->special();
   decode.vocabulary = setting_.tokenizers.target->size();
   decode.n_best = 1;
-  const auto decoded =
-      decode_all(model, std::span(requests_).first(count), decode, options.batch_tokens);
+  return decode_all(model, std::span(requests_).first(count), decode, options.batch_tokens);
+}
+
+std::vector<std::string> ValidationSet::texts_of(
+    std::span<const std::vector<Hypothesis>> decoded) const {
   std::vector<std::string> texts;
   texts.reserve(decoded.size());
   for (const std::vector<Hypothesis>& best : decoded) {
@@ -104,12 +110,21 @@ std::vector<std::string> ValidationSet::translate(const Seq2SeqModel& model,
   return texts;
 }
 
-ValidationScore ValidationSet::score(const Seq2SeqModel& model,
+std::vector<std::string> ValidationSet::translate(const TranslationModel& model,
+                                                  const ValidationOptions& options) const {
+  return texts_of(decode(model, options));
+}
+
+ValidationScore ValidationSet::score(const TranslationModel& model, const BatchLoss& loss,
                                      const ValidationOptions& options) const {
   ValidationScore score;
-  score.loss = loss(model);
+  score.loss = mean_loss(loss, batches_);
   if (options.bleu) {
-    score.translations = translate(model, options);
+    const std::vector<std::vector<Hypothesis>> decoded = decode(model, options);
+    score.translations = texts_of(decoded);
+    for (const std::vector<Hypothesis>& best : decoded) {
+      score.passes.add(best.front());
+    }
     std::vector<std::vector<std::string>> references;
     for (size_t i = 0; i < score.translations.size(); ++i) {
       references.push_back({targets_[i]});

@@ -1,11 +1,12 @@
 // How good a model is on pairs it does not learn from: loss, and BLEU of its own translations.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "data/batches.h"
-#include "decode/text/beam_search.h"
+#include "decode/text/decoding.h"
 #include "models/folder.h"
 #include "models/model.h"
 
@@ -14,12 +15,17 @@ namespace heed {
 // Where a batch of the data pipeline meets the model. All rows come `copies` times.
 Batch to_tensors(const HostBatch& batch, int64_t copies = 1);
 
-// The mean cross-entropy of the targets that count, without smoothing.
-double mean_loss(const Seq2SeqModel& model, const std::vector<HostBatch>& batches);
+// The mean loss of a batch's targets.
+using BatchLoss = std::function<double(const HostBatch& batch)>;
+// The mean over all targets of all batches.
+double mean_loss(const BatchLoss& loss, const std::vector<HostBatch>& batches);
+// The cross-entropy of each token given those before it, without smoothing.
+BatchLoss token_loss(const Seq2SeqModel& model);
 
 struct ValidationScore {
-  double loss = 0.0;                      // mean cross-entropy of a target token, without smoothing
+  double loss = 0.0;                      // of a target token
   double bleu = -1.0;                     // below 0: not computed
+  PassCount passes = {};                  // of the translations
   std::vector<std::string> translations;  // if BLEU was computed
 };
 
@@ -42,10 +48,11 @@ class ValidationSet {
   ValidationSet(std::vector<std::string> sources, std::vector<std::string> targets,
                 const Setting& setting);
 
-  ValidationScore score(const Seq2SeqModel& model, const ValidationOptions& options) const;
-  double loss(const Seq2SeqModel& model) const;
+  ValidationScore score(const TranslationModel& model, const BatchLoss& loss,
+                        const ValidationOptions& options) const;
+  double loss(const BatchLoss& loss) const { return mean_loss(loss, batches_); }
   // Best translation of each of the first `sentences` sources; 0: all.
-  std::vector<std::string> translate(const Seq2SeqModel& model,
+  std::vector<std::string> translate(const TranslationModel& model,
                                      const ValidationOptions& options) const;
 
   const std::vector<std::string>& sources() const { return sources_; }
@@ -53,6 +60,9 @@ class ValidationSet {
 
  private:
   void prepare();
+  std::vector<std::vector<Hypothesis>> decode(const TranslationModel& model,
+                                              const ValidationOptions& options) const;
+  std::vector<std::string> texts_of(std::span<const std::vector<Hypothesis>> decoded) const;
 
   Setting setting_;
   std::vector<std::string> sources_;

@@ -56,7 +56,10 @@ async function request(path, { body, signal, accept = "application/json" } = {})
   }
   if (response.ok) return response;
   const error = await errorOf(response);
-  if (error.status === 401) apiEvents.dispatchEvent(new CustomEvent("key-wanted", { detail: error.message }));
+  if (error.status === 401) {
+    const reason = apiKey.get() ? "The server does not accept this key." : "The server requires an API key.";
+    apiEvents.dispatchEvent(new CustomEvent("key-wanted", { detail: reason }));
+  }
   throw error;
 }
 
@@ -114,7 +117,7 @@ export function followKeyDialog(changed) {
     byId("key-value").value = apiKey.get();
     if (!dialog.open) dialog.showModal();
   };
-  byId("key").onclick = () => open("Servers started with --api-key-file require one.");
+  byId("key").onclick = () => open("A server that was started with --api-key-file requires one.");
   byId("key-cancel").onclick = () => dialog.close();
   byId("key-form").onsubmit = (event) => {
     event.preventDefault();

@@ -3,8 +3,9 @@
 import { followKeyDialog, getJson } from "./api.js";
 import { byId, element, hideTip } from "./dom.js";
 import { icon } from "./icons.js";
-import { emptyState, errorState } from "./parts/states.js";
+import { emptyState, errorState, notFoundState } from "./parts/states.js";
 import { followTheme } from "./theme.js";
+import * as attention from "./pages/attention.js";
 import * as complete from "./pages/complete.js";
 import * as images from "./pages/images.js";
 import * as music from "./pages/music.js";
@@ -12,10 +13,12 @@ import * as overview from "./pages/overview.js";
 import * as training from "./pages/training.js";
 import * as translate from "./pages/translate.js";
 import * as understand from "./pages/understand.js";
+import * as welcome from "./pages/welcome.js";
 
-// Each page has `about` {id, title, lead, abilities, start}, and make(studio) which gives
-// {element, shown?, hidden?, useModel?}.
-const kPages = [overview, translate, complete, understand, music, images, training];
+// Each page has `about` {id, title, short?, lead, abilities or isUseful, wants, start}, and make(studio) which gives
+// {element, shown?, hidden?, use?}; use({model, task, text}) is told what a link asks for.
+const kPages = [welcome, overview, translate, complete, understand, music, images, training, attention];
+const kWelcomed = "heed-welcomed"; // kept in the browser after the first visit
 
 const studio = {
   pages: kPages.map((page) => page.about),
@@ -23,14 +26,11 @@ const studio = {
   runs: [],
   withAbility: (...names) =>
     studio.models.filter((model) => names.some((name) => model.abilities.includes(name))),
+  // Whether a page has something to work with.
+  isUseful: (about) => about.isUseful?.(studio) ?? studio.withAbility(...about.abilities).length > 0,
 };
 let made = new Map();
 let open = null;
-
-const isUseful = ({ about }) =>
-  about.id === "overview" ||
-  (about.id === "training" ? studio.runs.length > 0 : studio.withAbility(...about.abilities).length > 0);
-studio.isUseful = (id) => isUseful(kPages.find((page) => page.about.id === id));
 
 function readModels(answer) {
   return answer.data.map((model) => ({ abilities: [], ...model.heed, id: model.id }));
@@ -38,9 +38,9 @@ function readModels(answer) {
 
 function drawNavigation(current) {
   byId("pages").replaceChildren(
-    ...kPages
-      .filter(isUseful)
-      .map(({ about }) =>
+    ...studio.pages
+      .filter(studio.isUseful)
+      .map((about) =>
         element(
           "li",
           {},
@@ -48,7 +48,7 @@ function drawNavigation(current) {
             "a",
             { href: `#/${about.id}`, ...(about.id === current && { "aria-current": "page" }) },
             icon(about.id),
-            about.title,
+            about.short ?? about.title,
           ),
         ),
       ),
@@ -68,7 +68,8 @@ function pageView(page) {
     element("h1", {}, about.title),
     element("p", {}, about.lead),
   );
-  if (!isUseful(page)) return { element: element("div", { class: "page" }, heading, emptyState(about)) };
+  if (!studio.isUseful(about))
+    return { element: element("div", { class: "page" }, heading, emptyState(about)) };
   const view = page.make(studio);
   return {
     ...view,
@@ -76,20 +77,32 @@ function pageView(page) {
   };
 }
 
-function route({ focus = true } = {}) {
-  const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
-  const page = kPages.find(({ about }) => about.id === name) ?? overview;
+// Where an address without a page leads: the first visit begins with a welcome.
+const firstPage = () => (localStorage.getItem(kWelcomed) ? "overview" : "welcome");
+
+function showPage(page, query) {
   const { id, title } = page.about;
-  hideTip();
-  open?.hidden?.();
   if (!made.has(id)) made.set(id, pageView(page));
   open = made.get(id);
   byId("page").replaceChildren(open.element);
   document.title = `${title} – Heed`;
-  drawNavigation(id);
-  const model = new URLSearchParams(query ?? "").get("model");
-  if (model) open.useModel?.(model);
+  if (query) open.use?.(Object.fromEntries(new URLSearchParams(query)));
   open.shown?.();
+  if (page === welcome) localStorage.setItem(kWelcomed, "yes");
+}
+
+function route({ focus = true } = {}) {
+  const [name, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const page = kPages.find(({ about }) => about.id === (name || firstPage()));
+  hideTip();
+  open?.hidden?.();
+  open = null;
+  if (page) showPage(page, query);
+  else {
+    byId("page").replaceChildren(notFoundState(`#/${name}`));
+    document.title = "Page not found – Heed";
+  }
+  drawNavigation(page?.about.id);
   if (!focus) return;
   scrollTo(0, 0);
   byId("page").focus({ preventScroll: true });

@@ -21,6 +21,15 @@ export function readMetrics(text) {
   return [...families.values()].filter((family) => family.samples.length > 0);
 }
 
+// The sum of a family's samples with these labels; nothing if there are none.
+export function valueOf(families, name, labels = {}) {
+  const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+  const samples = families
+    .find((family) => family.name === name)
+    ?.samples.filter((sample) => wanted.every((text) => sample.labels.split(",").includes(text)));
+  return samples?.length ? total(samples) : undefined;
+}
+
 const total = (samples) => samples.reduce((sum, sample) => sum + sample.value, 0);
 
 // One number for a family: the sum over its labels, and for histograms the mean.

@@ -18,6 +18,21 @@ TEST(Tape, WithoutAScopeNothingIsRecorded) {
   EXPECT_EQ(tape.nodes(), 0U);
 }
 
+TEST(Tape, InferenceInTheMiddleIsNotRecorded) {
+  Tape tape;
+  const TapeScope scope(tape);
+  Tensor x = ones({2, 3});
+  tape.watch(x);
+  {
+    const InferenceScope inference;
+    EXPECT_EQ(Tape::current(), nullptr);
+    EXPECT_EQ(linear(x, ones({4, 3}), Tensor()).slot(), nullptr);
+  }
+  EXPECT_EQ(Tape::current(), &tape);
+  EXPECT_EQ(tape.nodes(), 0U);
+  EXPECT_NE(linear(x, ones({4, 3}), Tensor()).slot(), nullptr);
+}
+
 TEST(Tape, ConstantsAreNotRecorded) {
   Tape tape;
   const TapeScope scope(tape);

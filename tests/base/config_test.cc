@@ -138,7 +138,8 @@ TEST(Config, WrongTypes) {
   EXPECT_EQ(error_in({{"small", true}}), "[recipe.toml] small is true, expected a whole number");
   EXPECT_EQ(error_in({{"rate", "0.1"}}), "[recipe.toml] rate is \"0.1\", expected a number");
   EXPECT_EQ(error_in({{"name", nullptr}}), "[recipe.toml] name is null, expected a text in quotes");
-  EXPECT_EQ(error_in({{"words", "a"}}), "[recipe.toml] words is \"a\", expected a list");
+  EXPECT_EQ(error_in({{"words", {{"a", 1}}}}), "[recipe.toml] words is a table, expected a list");
+  EXPECT_EQ(error_in({{"words", 3}}), "[recipe.toml] words is 3, expected a text in quotes");
   EXPECT_EQ(error_in({{"words", {"a", 5}}}), "[recipe.toml] words is 5, expected a text in quotes");
   EXPECT_EQ(error_in({{"schedule", 3}}), "[recipe.toml] schedule is 3, expected a table");
   EXPECT_EQ(error_in(Json::array()), "[recipe.toml] the whole is a list, expected a table");

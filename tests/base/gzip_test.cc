@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "support/archives.h"
 #include "support/error_of.h"
 #include "support/text_files.h"
 
@@ -43,6 +44,24 @@ TEST(Gzip, CutOffIsAnError) {
       fmt::format("[gzip] cannot open {}: No such file or directory", (folder / "none").string()));
   EXPECT_EQ(error_of([&] { read_unpacked(folder / "", 9); }),
             fmt::format("[gzip] {} is a folder, expected a file", (folder / "").string()));
+}
+
+TEST(Gzip, StreamsPackAndUnpack) {
+  const TemporaryFolder folder;
+  std::string text;
+  for (int i = 0; i < 50'000; ++i) {
+    text += std::to_string(i * 7919);
+  }
+  for (const std::string& plain : {std::string(), std::string("a"), text}) {
+    const std::string packed = testing::gzip_of(plain);
+    EXPECT_EQ(packed, testing::gzip_of(plain));  // it holds no time
+    const auto file = folder.write("packed.gz", packed);
+    EXPECT_EQ(testing::text_of_stream(unpacked_stream(file)), plain);
+    EXPECT_EQ(read_unpacked(file, plain.size()), plain);
+  }
+  const auto cut = folder.write("cut", testing::gzip_of(text).substr(0, 1000));
+  EXPECT_NE(error_of([&] { testing::text_of_stream(unpacked_stream(cut)); }).find("cut off"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ printf '%s\n' "$motif" | "$heed" music decode - --output motif.mid > /dev/null
 
 # The motif comes first, and the same seed gives the same file.
 "$heed" continue --model piano --motif motif.mid --tokens 100 --seed 3 --output a.mid > said.txt
-grep -q '^a.mid: 3 notes of the motif, [0-9]* new ones in [0-9.]* s' said.txt || fail "$(cat said.txt)"
+grep -q '^a.mid: 3 notes of the motif, [0-9]* new notes in [0-9.]* s' said.txt || fail "$(cat said.txt)"
 [[ "$("$heed" music encode a.mid)" == "$motif "* ]] || fail "a.mid does not begin with the motif"
 "$heed" continue --model piano --motif motif.mid --tokens 100 --seed 3 --output b.mid > /dev/null
 cmp a.mid b.mid || fail "the same seed gave other music"
@@ -29,7 +29,7 @@ cmp a.mid b.mid || fail "the same seed gave other music"
 expect "files" "free-1.html free-1.mid free-1.svg free-2.html free-2.mid free-2.svg" "$(echo free*)"
 expect "lines" 2 "$(wc -l < said.txt)"
 if grep -q 'used up' said.txt; then
-  grep -q 'the model looks at 128 tokens at most; the first [0-9]* were dropped' err.txt || fail "$(cat err.txt)"
+  grep -q 'the context is 128 tokens; the oldest [0-9]* were dropped' err.txt || fail "$(cat err.txt)"
   grep -q 'the attention of the last 128 of 151 tokens' err.txt || fail "$(cat err.txt)"
 fi
 grep -q '^</svg>' free-1.svg || fail "free-1.svg has no end"
@@ -43,7 +43,7 @@ printf '%s\n' "372 72 67 60 48 355 200 195 188 176" | "$heed" music decode - --o
 "$heed" continue --model chorale --motif chord.mid --tokens 64 --output voices.mid > said.txt
 grep -q '^voices.mid: 4 notes of the motif' said.txt || fail "$(cat said.txt)"
 "$heed" music info voices.mid > info.txt
-grep -q 'tempo       120 quarters a minute' info.txt || fail "$(cat info.txt)"
+grep -q 'tempo       120 quarter notes per minute' info.txt || fail "$(cat info.txt)"
 
 # Sound, where there can be some.
 if "$heed" continue --model piano --tokens 20 --output s.mid --audio s.wav > /dev/null 2> err.txt; then
@@ -55,15 +55,15 @@ fi
 
 printf '%s\n' "60 62 64 65 67 355 188" | "$heed" music decode - --output five.mid > /dev/null
 expect_error "more than 4 notes sound at" "$heed" continue --model chorale --motif five.mid --output x.mid
-expect_error "--seconds and --tokens exclude each other" "$heed" continue --model piano --seconds 1 --tokens 1 --output x.mid
-expect_error "--motif-seconds needs a --motif or a --melody" "$heed" continue --model piano --motif-seconds 1 --output x.mid
+expect_error "--seconds and --tokens cannot be combined" "$heed" continue --model piano --seconds 1 --tokens 1 --output x.mid
+expect_error "--motif-seconds needs --motif or --melody" "$heed" continue --model piano --motif-seconds 1 --output x.mid
 # A note of percussion is none that a model could go on from.
 printf 'MThd\0\0\0\6\0\0\0\1\0\140MTrk\0\0\0\14\0\231\52\100\140\211\52\0\0\377\57\0' > drum.mid
 expect_error "drum.mid has no notes; leave --motif out" "$heed" continue --model piano --motif drum.mid --output x.mid
 # The second tempo at once counts: a quarter at 60 quarters a minute is four sixteenths of 0.25 s.
 printf 'MThd\0\0\0\6\0\0\0\1\0\140MTrk\0\0\0\32\0\377\121\3\7\241\40\0\377\121\3\17\102\100\0\220\74\100\140\200\74\0\0\377\57\0' > slow.mid
 "$heed" continue --model chorale --motif slow.mid --tokens 16 --output s.mid > /dev/null
-"$heed" music info s.mid | grep -q 'tempo       60 quarters a minute' || fail "$("$heed" music info s.mid)"
+"$heed" music info s.mid | grep -q 'tempo       60 quarter notes per minute' || fail "$("$heed" music info s.mid)"
 expect_error "--output is x.wav, expected a name that ends in .mid or .midi" "$heed" continue --model piano --output x.wav
 expect_error "--roll is x.gif, expected a name that ends in .svg or .png" "$heed" continue --model piano --output x.mid --roll x.gif
 expect_error "cannot open missing.mid" "$heed" continue --model piano --motif missing.mid --output x.mid
@@ -81,18 +81,18 @@ expect "nothing left out" "" "$(cat err.txt)"
 grep -q 'melody: 2 notes' h.svg || fail "h.svg has no melody"
 grep -q 'accompaniment: [0-9]* notes' h.svg || fail "h.svg has no accompaniment"
 "$heed" music info h.mid > info.txt
-grep -q 'tempo       120 quarters a minute' info.txt || fail "$(cat info.txt)"
+grep -q 'tempo       120 quarter notes per minute' info.txt || fail "$(cat info.txt)"
 "$heed" continue --model harmonise --melody tune.mid --seed 3 --output i.mid > /dev/null
 cmp h.mid i.mid || fail "the same seed gave another accompaniment"
 "$heed" continue --model duet --melody tune.mid --n 2 --top-p 0.9 --output duet.mid > said.txt
 expect "files" "duet-1.mid duet-2.mid" "$(echo duet-*.mid)"
 grep -q '^duet-2.mid: 2 notes of the melody' said.txt || fail "$(cat said.txt)"
 "$heed" continue --model harmonise --melody five.mid --output h.mid > said.txt 2> err.txt
-grep -qF 'five.mid: 4 of 5 notes sound below a higher one and are left out' err.txt || fail "$(cat err.txt)"
+grep -qF 'five.mid: the melody is the highest voice; 4 of 5 notes sound below it and are left out' err.txt || fail "$(cat err.txt)"
 grep -q '^h.mid: 1 notes of the melody' said.txt || fail "$(cat said.txt)"
-expect_error "--motif and --melody exclude each other" "$heed" continue --model harmonise --motif tune.mid --melody tune.mid --output x.mid
+expect_error "--motif and --melody cannot be combined" "$heed" continue --model harmonise --motif tune.mid --melody tune.mid --output x.mid
 expect_error "leave --seconds and --tokens out" "$heed" continue --model harmonise --melody tune.mid --tokens 5 --output x.mid
-expect_error "--attention does not show accompaniments" "$heed" continue --model harmonise --melody tune.mid --attention x.html --output x.mid
+expect_error "--attention cannot be combined with --melody" "$heed" continue --model harmonise --melody tune.mid --attention x.html --output x.mid
 expect_error 'chorale is a gpt2: --melody needs an encoder-decoder that learned to accompany; train one with task = "accompany"' \
   "$heed" continue --model chorale --melody tune.mid --output x.mid
 expect_error 'duet is a transformer: motifs are continued by a language model of music; train one with task = "music"' \

@@ -29,9 +29,9 @@ grep -qE '^one.png: 40 x 24 from 32 x 32, [0-9.]+ s$' said.txt || fail "texture 
 OMP_NUM_THREADS=1 "$heed" image texture sample.png --size 40x24 --window 7 --output two.png > said.txt
 cmp one.png two.png || fail "the same texture is not the same"
 
-expect_error "[image] --size is 40, expected WIDTHxHEIGHT" "$heed" image texture sample.png --size 40 --output bad.png
-expect_error "[image] --size is 40x, expected" "$heed" image texture sample.png --size 40x --output bad.png
-expect_error "[image] --size is x, expected" "$heed" image texture sample.png --size x --output bad.png
+expect_error "--size is 40, expected WIDTHxHEIGHT" "$heed" image texture sample.png --size 40 --output bad.png
+expect_error "--size is 40x, expected" "$heed" image texture sample.png --size 40x --output bad.png
+expect_error "--size is x, expected" "$heed" image texture sample.png --size x --output bad.png
 expect_error "[texture] a result of 9 x -4" "$heed" image texture sample.png --size=-4x9 --output bad.png
 expect_error "[texture] window 8" "$heed" image texture sample.png --size 9x9 --window 8 --output bad.png
 expect_error "cannot open missing.png" "$heed" image denoise missing.png --output bad.png
@@ -40,7 +40,7 @@ expect_error "[psnr] 128 x 128 x 1 against 32 x 32 x 3" \
   "$heed" image denoise noisy.png --reference sample.png --output bad.png
 expect_error "[non_local_means] patch 2" "$heed" image denoise noisy.png --patch 2 --output bad.png
 expect_error "--noise" "$heed" image draw photo --noise 256 --output bad.png
-expect_error "kind: cats not in" "$heed" image draw cats --output bad.png
+expect_error "KIND is cats, expected one of digits, shapes, photo" "$heed" image draw cats --output bad.png
 
 # Sheets: labels are looked at before anything is written.
 echo "[1, 2, 3]" > labels.json

@@ -25,7 +25,7 @@ expect "info" "chord.mid
   pitches     C4 (60) to G4 (67)
   velocities  66 to 66, mean 66.0
   pedal       0 events
-  tempo       120 quarters a minute" "$("$heed" music info chord.mid)"
+  tempo       120 quarter notes per minute" "$("$heed" music info chord.mid)"
 
 # The key is released after half a second, while the pedal is down; that lifts after two seconds.
 printf 'MThd\0\0\0\6\0\0\0\1\0\144MTrk\0\0\0\25\0\220\74\100\62\260\100\177\62\220\74\0\202\54\260\100\0\0\377\57\0' > pedal.mid
@@ -41,7 +41,7 @@ expect "the others" "$chord" "$(cat out.txt)"
 expect_error "no MThd, so this is not a MIDI file" "$heed" music info three.txt
 
 echo "1 2 x" > bad.txt
-expect_error '[bad.txt:1] "x" is no id' "$heed" music decode bad.txt --output bad.mid
+expect_error '[bad.txt:1] "x" is not an id' "$heed" music decode bad.txt --output bad.mid
 echo "1 388" > bad.txt
 expect_error "[bad.txt:1] [performance] symbol 388, expected 0 to 387" "$heed" music decode bad.txt --output bad.mid
 : > bad.txt

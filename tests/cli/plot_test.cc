@@ -158,5 +158,30 @@ TEST(Crossings, NoneWhereLinesPart) {
   EXPECT_NE(error_of([&] { find_crossings(flat, Points{{1, 1}, {11, 1}}); }), "no error");
 }
 
+TEST(Plot, NamesBesidePoints) {
+  const Plot plot{.title = "t",
+                  .subtitle = "s",
+                  .panels = {{.title = "p",
+                              .x_label = "x",
+                              .y_label = "y",
+                              .linear_y = true,
+                              .labels = true,
+                              .series = {{.name = "first", .points = {{1, -2}}},
+                                         {.name = "second", .points = {{1, -2}}},
+                                         {.name = "third", .points = {{100, 5}}}}}}};
+  const std::string svg = render_svg(plot);
+  expect_well_formed(svg);
+  for (const char* name : {">first<", ">second<", ">third<"}) {
+    const size_t at = svg.find(name);
+    ASSERT_NE(at, std::string::npos) << name;
+    EXPECT_EQ(svg.find(name, at + 1), std::string::npos) << name << " is in a legend, too";
+  }
+  EXPECT_NE(svg.find(">10<"), std::string::npos) << "x is logarithmic";
+  Plot log = plot;
+  log.panels[0].linear_y = false;
+  EXPECT_EQ(error_of([&] { render_svg(log); }),
+            "[plot] series \"first\" has the point (1, -2), expected positive numbers on log axes");
+}
+
 }  // namespace
 }  // namespace heed::cli

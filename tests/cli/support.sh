@@ -2,7 +2,8 @@
 # removed at their end, and end with `exit $failed`.
 heed=$(realpath "$1")
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+# A background process that a signal ends before it runs its command would run the trap, too.
+trap '[ $BASHPID != $$ ] || rm -rf "$folder"' EXIT
 cd "$folder"
 
 failed=0
@@ -28,6 +29,27 @@ expect_error() { # text, command...
   shift
   [ ! -s out.txt ] || fail "$*: says \"$(cat out.txt)\" on standard output"
   expect "$*: lines on standard error" 1 "$(wc -l < err.txt)"
+}
+
+# Runs a command that must answer its first line of standard input before a second one comes.
+expect_answer_at_once() { # line, command...
+  local line=$1 i
+  shift
+  rm -f answered late
+  {
+    echo "$line"
+    for ((i = 0; i < 300; i++)); do
+      [ -e answered ] && break
+      sleep 0.1
+    done
+    [ -e answered ] || touch late
+    echo "$line"
+  } | "$@" | {
+    read -r line
+    touch answered
+    cat > /dev/null
+  }
+  [ ! -e late ] || fail "$*: the first answer waits for more input"
 }
 
 # What tiny models are trained on: words and the same words backwards, and sentences.

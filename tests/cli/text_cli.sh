@@ -104,7 +104,7 @@ expect "header" "{'descr': '<f4', 'fortran_order': False, 'shape': (6, 16), }" \
 expect "size" $((128 + 6 * 16 * 4)) "$(stat -c %s vectors.npy)"
 expect "first number" "$("$heed" embed --model similar lines.txt | head -1 | sed 's/.*\[\([^,]*\),.*/\1/' | cut -c1-6)" \
   "$(od -An -tf4 -j128 -N4 vectors.npy | tr -d ' ' | cut -c1-6)"
-expect_error "is no .npy file" "$heed" embed --model similar --output vectors.txt lines.txt
+expect_error "expected a name that ends in .npy" "$heed" embed --model similar --output vectors.txt lines.txt
 expect_error "--pooling" "$heed" embed --model similar --pooling min lines.txt
 
 # generate: same seed, same text
@@ -119,9 +119,16 @@ expect "JSON lines" 12 "$(grep -cE '^\{"line":[1-6],"prompt":".*","text":".*","t
 expect "lines of answers" "1 1 2 2 3 3 4 4 5 5 6 6" "$(sed 's/.*"line":\([0-9]*\).*/\1/' answers.jsonl | paste -sd' ')"
 say --prompts lines.txt --n 2 --seed 7 --batch 1 2> /dev/null | cmp -s - answers.jsonl || fail "--batch changes the answers"
 expect "no prompts" "" "$(say --prompts <(printf ''))"
-expect_error "exclude each other" "$heed" generate --model language --prompt a --prompts lines.txt
-expect_error "top_p is 0" "$heed" generate --model language --prompt a --top-p 0
+expect_error "give only one of --prompt, --prompt-file and --prompts" "$heed" generate --model language --prompt a --prompts lines.txt
+expect_error "--top-p is 0, expected a number above 0, up to 1 (see heed generate --help)" "$heed" generate --model language --prompt a --top-p 0
 expect_error "a bert is not a language model" "$heed" generate --model masked --prompt a
+
+# characters that the model has no token for
+expect "nothing unknown" "" "$(say --prompt 'the cat' 2>&1 > /dev/null)"
+expect "unknown characters" 'heed: 3 characters of the prompt are not in the vocabulary: "Z" "ß"' \
+  "$(say --prompt 'the Zebra Zß' 2>&1 > /dev/null | grep vocabulary)"
+expect "an unknown character of a line" 'heed: line 2: 1 character of the prompt is not in the vocabulary: "Z"' \
+  "$(say --prompts <(printf 'the\nZ\n') 2>&1 > /dev/null | grep vocabulary)"
 
 # eval: what is measured fits together
 "$heed" eval --model language text.txt > eval.txt
@@ -129,8 +136,16 @@ size=$(wc -c < text.txt)
 grep -q "^tokens [0-9]*, characters $size, bytes $size, words $(wc -w < text.txt)$" eval.txt || fail "eval counts $(head -1 eval.txt)"
 awk '/^loss/ {if ($2 > 2.5 || (exp($2) - $4) ^ 2 > 1e-3 * $4 ^ 2) exit 1; found = 1} END {exit !found}' eval.txt ||
   fail "eval says $(cat eval.txt)"
-expect_error "it must be a file" "$heed" eval --model language -
+expect_error "give a file; standard input cannot be read twice" "$heed" eval --model language -
 expect_error "expected at least 2" "$heed" eval --model language --line-end <(printf '')
+
+# answers come line by line
+printf 'the cat\na dog\n' > nearest.txt
+for command in "classify --model classes" "embed --model masked" "match --model masked --entries nearest.txt" \
+  "fill --model masked"; do
+  # shellcheck disable=SC2086
+  expect_answer_at_once "the [MASK] saw a bird" "$heed" $command
+done
 
 # what is wrong is said in one line
 for command in "classify" "fill" "match --entries entries.txt" "embed" "generate --prompt a" "eval text.txt"; do

@@ -21,8 +21,9 @@ RECIPE
 grep -q "^finished after 250 steps" train.txt || fail "train says $(cat train.txt)"
 grep -q "^step 250 .*loss" progress.txt || fail "no progress of step 250"
 expect_error "holds a run already" "$heed" train recipe.toml --out run
-expect_error "was begun with another model.width" "$heed" train recipe.toml --out run --resume --set model.width=64
+expect_error "was begun with model.width = 32, and the recipe now has 64" "$heed" train recipe.toml --out run --resume --set model.width=64
 expect_error "did you mean train.steps?" "$heed" train recipe.toml --set train.step=3
+expect_error "did you mean model.encoder_layers?" "$heed" train recipe.toml --set model.layers=3
 expect_error "no.toml" "$heed" train no.toml
 "$heed" train --keys translate > keys.txt
 grep -q "train.label_smoothing" keys.txt || fail "train --keys"
@@ -49,6 +50,45 @@ done
 expect "prefix" "cc" "$(echo abc | "$heed" translate --model run --prefix cc | cut -c1-2)"
 expect "suppressed" 0 "$(echo abc | "$heed" translate --model run --suppress c | grep -c c)"
 
+# many sentences on a line: each is translated as it is alone, and none is lost
+head -60 train.src | sed 's/$/./' > sentences.txt
+"$heed" translate --model run sentences.txt > one-by-one.txt
+paste -sd' ' sentences.txt | "$heed" translate --model run > paragraph.txt 2> warnings.txt
+expect "60 sentences on a line" "$(paste -sd' ' one-by-one.txt)" "$(cat paragraph.txt)"
+expect "warnings" "" "$(cat warnings.txt)"
+grep -q '"most_sentences": 1' run/config.json || fail "config.json does not say what the training's lines were like"
+
+# a translation that is far too short is reported with its line and both lengths
+sed 's/"least_ratio": [0-9.]*/"least_ratio": 50/' run/config.json > config.json
+cp -r run strict && cp config.json strict/
+printf 'ab\nfed\n' | "$heed" translate --model strict > strict.txt 2> warnings.txt
+expect "lines with warnings" 2 "$(wc -l < strict.txt)"
+grep -qE '^heed: line 2: 3 tokens became only [0-9]+; the translation probably lacks something' warnings.txt ||
+  fail "of a short translation it says $(cat warnings.txt)"
+
+# answers come line by line, and a signal ends the waiting
+expect_answer_at_once abc "$heed" translate --model run
+expect_answer_at_once abc "$heed" tokenizer encode --tokenizer run
+mkfifo pipe
+exec 7<> pipe
+"$heed" translate --model run < pipe > piped.txt &
+translating=$!
+echo abc >&7
+for ((i = 0; i < 300; i++)); do
+  [ -s piped.txt ] && break
+  sleep 0.1
+done
+kill -TERM $translating
+for ((i = 0; i < 100; i++)); do
+  kill -0 $translating 2> /dev/null || break
+  sleep 0.1
+done
+! kill -0 $translating 2> /dev/null || fail "SIGTERM does not end a translation that waits for input"
+exec 7>&-
+kill -KILL $translating 2> /dev/null || true
+wait $translating || true
+expect "the answer before the signal" "$(sed -n 1p <(echo abc | "$heed" translate --model run))" "$(cat piped.txt)"
+
 # --n-best: "line ||| text ||| score", best first
 printf 'abc\nfed\n' | "$heed" translate --model run --n-best 3 > nbest.txt
 expect "n-best lines" "1 1 1 2 2 2" "$(awk -F' [|][|][|] ' '{printf sep $1; sep = " "}' nbest.txt)"
@@ -67,14 +107,22 @@ mkdir empty
 expect_error "has no config.json" "$heed" translate --model empty input.txt
 expect_error "no-such-file" "$heed" translate --model run no-such-file
 expect_error "--model is required" "$heed" translate
-expect_error "--beam" "$heed" translate --model run --beam 0 input.txt
-expect_error "--beam" "$heed" translate --model run --beam many input.txt
-expect_error "--precision" "$heed" translate --model run --precision f16 input.txt
-expect_error "there is no \"--bean=3\"" "$heed" translate --model run --bean=3 input.txt
-expect_error "there is no \"more.txt\"" "$heed" translate --model run input.txt more.txt
-expect_error "there is no \"encod\"" "$heed" tokenizer encod
-expect_error "there is no \"--fast\"" "$heed" bench layers --fast
-expect_error "there is no \"translat\"" "$heed" translat
+expect_error "--beam is 0, expected a whole number from 1 to 256 (see heed translate --help)" "$heed" translate --model run --beam 0 input.txt
+expect_error "--beam is many, expected a whole number" "$heed" translate --model run --beam many input.txt
+expect_error "--beam is 1e1, expected a whole number" "$heed" translate --model run --beam 1e1 input.txt
+expect_error "--precision is f16, expected one of f32, bf16, int8" "$heed" translate --model run --precision f16 input.txt
+expect_error "there is no option --bean; did you mean --beam? (see heed translate --help)" "$heed" translate --model run --bean=3 input.txt
+expect_error "unexpected argument \"more.txt\"" "$heed" translate --model run input.txt more.txt
+expect_error "there is no command \"encod\"; did you mean \"encode\"? (see heed tokenizer --help)" "$heed" tokenizer encod
+expect_error "there is no option --fast (see heed bench --help)" "$heed" bench layers --fast
+expect_error "there is no command \"translat\"; did you mean \"translate\"? (see heed --help)" "$heed" translat
+expect_error "there is no command \"trian\"; did you mean \"train\"?" "$heed" trian
+expect_error "there is no command \"frobnicate\" (see" "$heed" frobnicate
+expect_error "--beam needs a value" "$heed" translate --model run --beam
+expect_error "--beam is given 2 times, expected once" "$heed" translate --model run --beam 1 --beam 2
+expect_error "heed tokenizer needs a command: train, encode, decode, info" "$heed" tokenizer
+cp input.txt score # a file called as a command
+expect "lines of a file called score" 50 "$("$heed" translate --model run score | wc -l)"
 cp -r run/checkpoint-250 broken
 truncate -s -5 broken/model.safetensors
 expect_error "broken/model.safetensors" "$heed" translate --model broken input.txt
@@ -82,7 +130,7 @@ expect_error "broken/model.safetensors" "$heed" translate --model broken input.t
 # info, average
 "$heed" info run > info.txt
 grep -q "^run: transformer, 0.0[0-9] million parameters" info.txt || fail "info says $(head -1 info.txt)"
-grep -q "joint tokenizer: char, 10 tokens" info.txt || fail "info says nothing of the tokenizer"
+grep -q "tokenizer of source and target: char, 10 tokens" info.txt || fail "info says nothing of the tokenizer"
 grep -q "run/checkpoint-250" info.txt || fail "info lists no checkpoints"
 "$heed" info --tensors run > tensors.txt
 grep -q "F32 \[16,32\]" tensors.txt || fail "info --tensors has no embedding"
@@ -131,9 +179,9 @@ printf '[UNK]\ncat\n##s\n' > vocab.txt
 expect "BERT's vocab.txt" "cat ##s" "$("$heed" tokenizer encode --tokenizer vocab.txt <(echo Cats))"
 expect "its folder" "1 2" "$("$heed" tokenizer encode --ids --tokenizer . <(echo Cats))"
 expect "offsets" "$(printf 'cat\t1\t2\t5\n##s\t2\t5\t6\n[UNK]\t0\t7\t11')" "$("$heed" tokenizer encode --offsets --tokenizer . <(echo '  Cats dög'))"
-expect_error "give --ids or --offsets, not both" "$heed" tokenizer encode --ids --offsets --tokenizer . text.txt
+expect_error "--ids and --offsets cannot be combined" "$heed" tokenizer encode --ids --offsets --tokenizer . text.txt
 expect_error "latin.txt:1] is not UTF-8" "$heed" tokenizer train latin.txt --kind token
-expect_error "\"x\" is no id" "$heed" tokenizer decode --tokenizer char.tokenizer --ids <(echo x)
+expect_error "\"x\" is not an id" "$heed" tokenizer decode --tokenizer char.tokenizer --ids <(echo x)
 expect_error "no-such-file" "$heed" tokenizer encode --tokenizer no-such-file text.txt
 
 [ $failed -eq 0 ] && echo "all is well"

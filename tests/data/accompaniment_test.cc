@@ -149,7 +149,7 @@ TEST(AccompanyEpochs, EndOfAChoraleDoesNotCount) {
 }
 
 TEST(AccompanyEpochs, Errors) {
-  EXPECT_EQ(error_of([] { AccompanyEpochs({}, {}); }), "[music] there is no piece to learn from");
+  EXPECT_EQ(error_of([] { AccompanyEpochs({}, {}); }), "[music] there is no piece to train on");
   const std::vector<MusicPiece> alone{
       {.name = "m", .notes = {note(0, 1, 60), note(1, 2, 62)}, .chorale = {}}};
   EXPECT_EQ(error_of([&] { AccompanyEpochs(alone, {}); }),

@@ -271,7 +271,7 @@ TEST_F(Batches, OfNothingAreAnErrorWithAdvice) {
   files.files[0].source = folder_.write("en", std::string(20, '\n'));
   EXPECT_EQ(error_of([&] { BatchStream(files, {}); }),
             "[batches] " + names +
-                " has no pair to learn from: skipped 20 of 20 pairs: 20 empty (lines 1, 2, 3, 4, "
+                " has no pair to train on: skipped 20 of 20 pairs: 20 empty (lines 1, 2, 3, 4, "
                 "5, ...); check the files, the tokenizers and max_length (now 31)");
 }
 

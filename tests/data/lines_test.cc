@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -124,6 +125,14 @@ TEST(Lines, OfMissingFilesAndFoldersAreErrors) {
             "[lines] " + (folder / "").string() + " is a folder, expected a file");
 }
 
+TEST(Lines, OfDevicesWithoutAnEndAreErrors) {
+  for (const char* device : {"/dev/zero", "/dev/urandom"}) {
+    EXPECT_EQ(error_of([&] { read_lines(device); }),
+              fmt::format("[lines] {} is a device, expected a file", device));
+  }
+  EXPECT_TRUE(read_lines("/dev/null").empty());
+}
+
 TEST(Lines, ComeFromStandardInput) {
   const TemporaryFolder folder;
   const auto path = folder.write_gzip("input", "a\nb\n");
@@ -136,6 +145,131 @@ TEST(Lines, ComeFromStandardInput) {
     ::close(saved);
   }
   ::close(file);
+}
+
+// A pipe with a name, of which the test is the writer.
+class Fifo {
+ public:
+  explicit Fifo(const std::filesystem::path& path) : path_(path) {
+    EXPECT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    writer_ = ::open(path.c_str(), O_RDWR);  // does not wait for the reader
+    EXPECT_GE(writer_, 0);
+  }
+  ~Fifo() { close(); }
+  Fifo(const Fifo&) = delete;
+  Fifo& operator=(const Fifo&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void write(const std::string& bytes) const {
+    EXPECT_EQ(::write(writer_, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  }
+  void close() {
+    if (writer_ >= 0) {
+      ::close(writer_);
+    }
+    writer_ = -1;
+  }
+
+ private:
+  std::filesystem::path path_;
+  int writer_ = -1;
+};
+
+TEST(Lines, OfAPipeAreThereWhenTheyAreComplete) {
+  const TemporaryFolder folder;
+  Fifo fifo(folder / "fifo");
+  LineReader reader(fifo.path());
+  EXPECT_FALSE(reader.ready());
+  fifo.write("a");
+  EXPECT_FALSE(reader.ready());  // not the whole line
+  fifo.write("b\nc");
+  EXPECT_TRUE(reader.ready());
+  std::string line;
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "ab");
+  EXPECT_FALSE(reader.ready());
+  fifo.close();
+  EXPECT_TRUE(reader.ready());  // the end of the input ends the line
+  EXPECT_TRUE(reader.next(line));
+  EXPECT_EQ(line, "c");
+  EXPECT_TRUE(reader.ready());
+  EXPECT_FALSE(reader.next(line));
+}
+
+TEST(Lines, OfAPipeComeInPoolsUntilItPauses) {
+  const TemporaryFolder folder;
+  Fifo fifo(folder / "fifo");
+  LineReader reader(fifo.path());
+  Lines pool;
+  fifo.write("1\n2\n3\n4\n5");
+  EXPECT_TRUE(reader.next_pool(3, pool));
+  EXPECT_EQ(pool, (Lines{"1", "2", "3"}));
+  EXPECT_TRUE(reader.next_pool(3, pool));  // though the pipe is open and nobody writes
+  EXPECT_EQ(pool, (Lines{"4"}));
+  EXPECT_EQ(reader.line_number(), 4);
+  fifo.close();
+  EXPECT_TRUE(reader.next_pool(3, pool));
+  EXPECT_EQ(pool, (Lines{"5"}));
+  EXPECT_FALSE(reader.next_pool(3, pool));
+  EXPECT_TRUE(pool.empty());
+}
+
+TEST(Lines, OfGzipInAPipeAreThereAsWell) {
+  const TemporaryFolder folder;
+  const std::string first = read_file(folder.write_gzip("1", "a\nb\n"));
+  const std::string second = read_file(folder.write_gzip("2", "c\n"));
+  Fifo fifo(folder / "fifo");
+  LineReader reader(fifo.path());
+  Lines pool;
+  EXPECT_FALSE(reader.ready());
+  for (const char byte : first) {
+    fifo.write(std::string(1, byte));
+    reader.ready();  // reads it
+  }
+  EXPECT_TRUE(reader.next_pool(9, pool));
+  EXPECT_EQ(pool, (Lines{"a", "b"}));
+  fifo.write(second);
+  EXPECT_TRUE(reader.next_pool(9, pool));
+  EXPECT_EQ(pool, (Lines{"c"}));
+  fifo.close();
+  EXPECT_FALSE(reader.next_pool(9, pool));
+}
+
+TEST(Lines, OfFilesComeInGrowingPools) {
+  const TemporaryFolder folder;
+  const std::string text = many_lines();
+  for (const auto& path : {folder.write("plain", text), folder.write_gzip("zipped", text)}) {
+    LineReader reader(path);
+    EXPECT_EQ(reader.share(), 0.0);
+    Lines pool;
+    std::vector<size_t> sizes;
+    while (reader.next_pool(8192, pool)) {
+      sizes.push_back(pool.size());
+    }
+    EXPECT_EQ(sizes, (std::vector<size_t>{16, 128, 1024, 8192, 8192, 2448}));
+    EXPECT_EQ(reader.share(), 1.0);
+  }
+}
+
+// Also of a file that one buffer holds.
+TEST(Lines, TellWhatShareOfTheFileTheyAre) {
+  const TemporaryFolder folder;
+  LineReader reader(folder.write("file", "ab\ncd\ne\n"));
+  std::string line;
+  for (const double share : {3.0 / 8.0, 6.0 / 8.0, 1.0}) {
+    EXPECT_TRUE(reader.next(line));
+    EXPECT_DOUBLE_EQ(reader.share(), share);
+  }
+  LineReader zipped(folder.write_gzip("zipped", many_lines()));
+  EXPECT_TRUE(zipped.next(line));
+  EXPECT_GT(zipped.share(), 0.0);
+  EXPECT_LT(zipped.share(), 0.1);
+}
+
+TEST(Lines, ThatUnpackToMuchMoreThanABuffer) {
+  const TemporaryFolder folder;
+  const Lines expected{std::string(5'000'000, 'x'), "y"};
+  EXPECT_EQ(read_lines(folder.write_gzip("zipped", expected[0] + "\ny\n")), expected);
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ TEST(TextEpochs, ContinuesFromAnyState) {
 }
 
 TEST(TextEpochs, SaysWhatIsWrong) {
-  expect_error([] { TextEpochs({}, {}); }, "[texts] there is nothing to learn from");
+  expect_error([] { TextEpochs({}, {}); }, "[texts] there is nothing to train on");
   TextEpochs epochs(many_texts(3), {.batch_tokens = 1000, .seed = 1, .pad = 0});
   DataState late{.epoch = 2, .batch = 1};
   expect_error([&] { epochs.next(late); },

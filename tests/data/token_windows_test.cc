@@ -101,7 +101,7 @@ TEST(TokenWindows, AStateSaysItAll) {
 
 TEST(TokenWindows, Errors) {
   EXPECT_EQ(error_of([] { TokenWindows(counting(8), {.length = 8}); }),
-            "[text] there are 8 tokens, expected more than the 8 that the model looks at; give "
+            "[text] there are 8 tokens, expected more than the context of 8; give "
             "more text or a smaller model.context");
   EXPECT_EQ(error_of([] { TokenWindows(counting(9), {.length = 8}); }), "no error");
   EXPECT_EQ(error_of([] { TokenWindows(counting(9), {.length = 0, .rows = 2}); }),

@@ -180,7 +180,7 @@ TEST(Accompany, Errors) {
   const std::vector<Note> hours{note(0.0, 7200.0, 60)};
   EXPECT_EQ(
       error_of([&] { accompany_melody(*model, hours, {.quarters_per_minute = 120.0}); }),
-      "[continue] the file has 172800 tokens, expected at most 32768: take its beginning with "
+      "[continue] the file has 172800 tokens, expected at most 32768; use only its beginning with "
       "--motif-seconds");
   const auto bounded = tiny_accompanist(folder / "b", MusicForm::chorale,
                                         {{"positions", "learned"}, {"longest", 12}});
@@ -188,7 +188,8 @@ TEST(Accompany, Errors) {
   const std::vector<Note> shorter{note(0.0, 0.375, 60)};
   EXPECT_EQ(
       error_of([&] { accompany_melody(*bounded, short_one, {.quarters_per_minute = 120.0}); }),
-      "[accompany] the melody has 12 tokens, this model reads 11 at most: take its beginning with "
+      "[accompany] the melody has 12 tokens, this model reads at most 11; use only its beginning "
+      "with "
       "--motif-seconds");
   EXPECT_DOUBLE_EQ(accompany_melody(*bounded, shorter, {.quarters_per_minute = 120.0})[0].duration,
                    0.375);

@@ -35,7 +35,7 @@ TEST(Motif, RefusesChoralesAndPiecesThatDoNotFit) {
   const TinyMusicFolder small;
   const std::string error = error_of([&] { measure_motif(*small.model, {.sections = 60}); });
   EXPECT_TRUE(error.starts_with("[motif] a piece of 60 sections has ")) << error;
-  EXPECT_TRUE(error.ends_with(" tokens, the model looks at 128: ask for fewer sections")) << error;
+  EXPECT_TRUE(error.ends_with(" tokens, its context is 128; use fewer --sections")) << error;
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(QuantiseChorale, FourVoicesAtMost) {
             "[continue] more than 4 notes sound at 0.50 s: this model continues pieces of four "
             "voices");
   EXPECT_EQ(error_of([&] { quantise_chorale(std::span(notes).first(2), 0.0); }),
-            "[continue] 0 quarters a minute, expected a positive number");
+            "[continue] 0 quarter notes per minute, expected a positive number");
   const std::vector<Note> endless{{.start = 0.0, .end = 80000.0, .pitch = 60}};
   EXPECT_EQ(error_of([&] { quantise_chorale(endless, 6e7); }),
             "[continue] the music lasts 320000000000 sixteenths, expected at most 1000000");

@@ -117,6 +117,11 @@ TEST(Sampling, SamplesFromTheCandidates) {
                                       {.min_p = 0.01F},
                                       {.temperature = 1.5F, .repetition_penalty = 1.2F}}) {
       const auto from = candidates(logits, seen, options);
+      std::vector<float> each(logits.size(), 0.0F);
+      for (const Candidate& candidate : from) {
+        each[static_cast<size_t>(candidate.id)] = candidate.probability;
+      }
+      EXPECT_EQ(probabilities(logits, seen, options), each);
       for (uint64_t i = 0; i < 200; ++i) {
         const double uniform = i == 0 ? 0.0 : i == 1 ? 1.0 - 1e-9 : random.uniform(10'000 + i);
         const int32_t id = sample(logits, seen, options, uniform);

@@ -26,8 +26,8 @@ inline constexpr int32_t kEnd = 2;
 
 class ScriptedModel : public Seq2SeqModel {
  public:
-  ScriptedModel(Script script, int64_t vocabulary)
-      : script_(std::move(script)), vocabulary_(vocabulary) {}
+  ScriptedModel(Script script, int64_t vocabulary, int32_t start = kStart)
+      : script_(std::move(script)), vocabulary_(vocabulary), start_(start) {}
 
   Tensor logits(const Batch& /*batch*/) const override { return {}; }
 
@@ -58,7 +58,7 @@ class ScriptedModel : public Seq2SeqModel {
     for (size_t r = 0; r < rows.size(); ++r) {
       const int32_t token = tokens.data<int32_t>()[r];
       if (first) {
-        EXPECT_EQ(token, kStart);
+        EXPECT_EQ(token, start_);
       } else {
         rows[r].said.push_back(token);
       }
@@ -106,6 +106,7 @@ class ScriptedModel : public Seq2SeqModel {
 
   Script script_;
   int64_t vocabulary_;
+  int32_t start_;
 };
 
 // Says the source again, without END, and then END. `doubt` goes to the token `other`.

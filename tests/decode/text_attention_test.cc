@@ -30,11 +30,28 @@ TEST(TextAttention, OwnTranslationFitsTheModel) {
   }
 }
 
+TEST(TextAttention, TheEndOfALongText) {
+  const TinyFolder folder(
+      {{"kind", "gpt2"}, {"context", 8}, {"width", 16}, {"heads", 2}, {"layers", 1}});
+  const auto model = folder.load();
+  const std::string text = "the quick fox the quick fox the quick fox the quick fox";
+  const TextAttentionRequest request{.text = text, .most_tokens = 4, .crop = true};
+  const std::vector<int32_t> ids = model->tokenizers.target->encode(text);
+  ASSERT_GT(ids.size(), 8U);
+  const TextAttention found = attention_of_text(*model, request);
+  ASSERT_EQ(found.target.size(), 4U);
+  EXPECT_EQ(found.left_out, std::ssize(ids) - 4);
+  EXPECT_EQ(found.target.back(), model->tokenizers.target->piece(ids.back()));
+  EXPECT_EQ(found.maps.front().weights.dim(2), 4);
+  EXPECT_TRUE(
+      error_of([&] { attention_of_text(*model, {.text = text}); }).ends_with("expected at most 8"));
+}
+
 TEST(TextAttention, ModelsWithout) {
   const TinyFolder folder({{"kind", "rnn_language"}, {"embedding", 8}, {"hidden", 8}});
   const auto model = folder.load();
   expect_error([&] { attention_of_text(*model, {.text = "the"}); },
-               "[attention] this model has no attention to look at");
+               "[attention] this model has no attention weights to show");
   EXPECT_FALSE(model->spec().attention);
 }
 

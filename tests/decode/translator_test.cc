@@ -18,7 +18,8 @@ namespace {
 struct Loaded {
   explicit Loaded(const Json& more = Json::object()) {
     const auto tokenizer = train_tokenizer(
-        {"the quick brown fox jumps over the lazy dog.", "für Größe; ja! nein?"}, {.kind = "char"});
+        {"the quick brown fox jumps over the lazy dog.", "für Größe; ja! nein?", "狐。犬"},
+        {.kind = "char"});
     Json config{{"kind", "transformer"},
                 {"vocabulary", tokenizer->size()},
                 {"hidden", 48},
@@ -36,17 +37,17 @@ struct Loaded {
     save_config(folder / "", folder_config);
     save_tokenizers(folder / "", {tokenizer, tokenizer});
     save_parameters(folder / "model.safetensors", store, folder_config.model);
-    model = load_model(folder / "", DType::f32);
+    model = load_translator(folder / "", DType::f32);
   }
 
   TemporaryFolder folder;
-  std::unique_ptr<LoadedModel> model;
+  std::unique_ptr<LoadedTranslator> model;
 };
 
 // The same with a model that says its source again.
 struct Echoing : Loaded {
-  Echoing() {
-    auto made = std::make_unique<ScriptedModel>(echo(), model->tokenizers.target->size());
+  explicit Echoing(const Script& says = echo()) {
+    auto made = std::make_unique<ScriptedModel>(says, model->tokenizers.target->size());
     script = made.get();
     model->model = script;
     model->any = std::move(made);
@@ -57,6 +58,15 @@ struct Echoing : Loaded {
     const Translator translator(*model, {.longest = longest});
     const SourceText source{text};
     return translator.translate(std::span(&source, 1)).front();
+  }
+  // What the model was shown, in alphabetical order.
+  std::vector<std::string> shown() const {
+    std::vector<std::string> texts;
+    for (const Ids& source : script->sources) {
+      texts.push_back(model->tokenizers.source->decode(source));
+    }
+    std::sort(texts.begin(), texts.end());
+    return texts;
   }
   size_t longest_source() const {
     size_t longest = 0;
@@ -108,27 +118,118 @@ TEST(Translator, BlankTexts) {
   }
 }
 
-TEST(Translator, CutsBetweenSentences) {
-  const Echoing echoing;
-  const std::string text = "the fox. the quick! jumps? a dog";
-  EXPECT_EQ(echoing.translate(text, 33).pieces, 1);
-  EXPECT_EQ(echoing.script->sources.size(), 1U);
-  // As many sentences as fit with END: 9 and 11 characters do not, 11 and 7 do.
-  const auto result = echoing.translate(text, 20);
-  EXPECT_EQ(result.pieces, 3);
-  std::vector<std::string> pieces;
-  for (const Ids& source : echoing.script->sources) {
-    pieces.push_back(echoing.model->tokenizers.source->decode(source));
+TEST(Translator, LinesLikeThoseOfTheTrainingStayWhole) {
+  Echoing echoing;
+  const std::string text = "the fox. the quick! jumps? a dog";  // 8, 10, 6 and 5 tokens, 32 in all
+  using Texts = std::vector<std::string>;
+  const auto shown = [&](const TrainingLines& lines) {
+    echoing.model->config.training_lines = lines;
+    const auto result = echoing.translate(text, 256);
+    EXPECT_EQ(result.best.front().text, text);
+    EXPECT_FALSE(result.cut);
+    EXPECT_FALSE(result.shortfall.has_value());
+    EXPECT_EQ(result.pieces, std::ssize(echoing.script->sources));
+    return echoing.shown();
+  };
+  EXPECT_EQ(shown({.typical_tokens = 8, .most_tokens = 32, .most_sentences = 4}), Texts{text});
+  // Too many tokens or sentences: sentences, of which neighbours make a typical line.
+  const Texts pairs{"jumps? a dog", "the fox. the quick!"};
+  EXPECT_EQ(shown({.typical_tokens = 19, .most_tokens = 31, .most_sentences = 4}), pairs);
+  EXPECT_EQ(shown({.typical_tokens = 32, .most_tokens = 32, .most_sentences = 2}), pairs);
+  const Texts single{"a dog", "jumps?", "the fox.", "the quick!"};
+  EXPECT_EQ(shown({.typical_tokens = 11, .most_tokens = 31, .most_sentences = 4}), single);
+  EXPECT_EQ(shown({.typical_tokens = 32, .most_tokens = 32, .most_sentences = 1}), single);
+}
+
+TEST(Translator, OneSentenceIsShownAsItStands) {
+  Echoing echoing;
+  echoing.model->config.source_language = "en";
+  echoing.model->config.training_lines = {
+      .typical_tokens = 2, .most_tokens = 2, .most_sentences = 1};
+  for (const std::string text : {"the lazy dog", "  the fox. ", "dr. fox over the dog; jumps"}) {
+    EXPECT_EQ(echoing.translate(text, 256).best.front().text, text);
+    EXPECT_EQ(echoing.shown(), std::vector<std::string>{text});
   }
-  std::sort(pieces.begin(), pieces.end());
-  EXPECT_EQ(pieces, (std::vector<std::string>{"a dog", "the fox. ", "the quick! jumps? "}));
-  EXPECT_EQ(without_spaces(result.best.front().text), without_spaces(text));
+}
+
+// A model that learned single sentences stops where the first one ends.
+TEST(Translator, NoSentenceOfALongLineIsLost) {
+  Echoing echoing;
+  const int32_t stop = *echoing.model->tokenizers.source->find(".");
+  const Script first_sentence = [stop](const Ids& source, const Ids& said) {
+    return !said.empty() && said.back() == stop ? Probabilities{{kEnd, 1.0}} : echo()(source, said);
+  };
+  Echoing sentence(first_sentence);
+  sentence.model->config.training_lines = {
+      .typical_tokens = 12, .most_tokens = 30, .most_sentences = 1};
+  std::string text;
+  for (int i = 0; i < 60; ++i) {
+    text +=
+        (text.empty() ? "" : " ") + repeated("x", i % 7 + 1) + " fox" + repeated("y", i % 5) + ".";
+  }
+  const auto result = sentence.translate(text, 256);
+  EXPECT_EQ(result.best.front().text, text);
+  EXPECT_EQ(result.pieces, 60);
+  EXPECT_FALSE(result.shortfall.has_value());
+}
+
+TEST(Translator, LineBreaksStay) {
+  const Echoing echoing;
+  for (const std::string text : {"the fox\njumps", "the fox.\n\n\nthe dog\n", "\n\nfox",
+                                 "a\r\nb\r\n", "the fox. the dog. x\n  the dog! fox? a; b"}) {
+    EXPECT_EQ(echoing.translate(text, 20).best.front().text, text);
+    for (const std::string& shown : echoing.shown()) {
+      EXPECT_EQ(shown.find('\n'), std::string::npos) << shown;
+    }
+  }
+}
+
+TEST(Translator, TheJointIsThatOfTheTargetLanguage) {
+  Echoing echoing;
+  echoing.model->config.training_lines = {
+      .typical_tokens = 1, .most_tokens = 1, .most_sentences = 1};
+  const auto translated = [&](const std::string& text, const std::string& target) {
+    echoing.model->config.target_language = target;
+    return echoing.translate(text, 256).best.front().text;
+  };
+  EXPECT_EQ(translated("fox.  dog! x", "de"), "fox.  dog! x");
+  EXPECT_EQ(translated("狐。犬", "de"), "狐。 犬");
+  EXPECT_EQ(translated("狐。犬", "zh"), "狐。犬");
+  EXPECT_EQ(translated("fox.  dog! x", "zh-CN"), "fox.dog!x");
+  EXPECT_EQ(translated("fox.\ndog! x", "ja"), "fox.\ndog!x");
+}
+
+TEST(Translator, ShortTranslationsAreReported) {
+  const Script two = [](const Ids& source, const Ids& said) {  // says two tokens of each source
+    return said.size() < 2 ? echo()(source, said) : Probabilities{{kEnd, 1.0}};
+  };
+  Echoing echoing(two);
+  echoing.model->config.training_lines = {.most_tokens = 100, .least_ratio = 0.5};
+  EXPECT_FALSE(echoing.translate("the fox", 256).shortfall.has_value());
+  const auto result = echoing.translate("the lazy dog jumps", 256);
+  ASSERT_TRUE(result.shortfall.has_value());
+  EXPECT_EQ(result.shortfall->text(),
+            "18 tokens became only 2; the translation probably lacks something");
+  const SourceText text{"the lazy dog jumps"};
+  const Translator limited(*echoing.model, {.decode = {.max_length = 2}});
+  EXPECT_FALSE(limited.translate(std::span(&text, 1)).front().shortfall.has_value());
+}
+
+TEST(Translator, SaysHowFarItIs) {
+  const Echoing echoing;
+  std::vector<double> shares;
+  const Translator translator(*echoing.model, {.batch_tokens = 1, .on_decoded = [&](double share) {
+                                                 shares.push_back(share);
+                                               }});
+  translator.translate(std::vector<SourceText>{{"abc"}, {""}, {"a"}});
+  EXPECT_EQ(shares, (std::vector<double>{4.0 / 6.0, 1.0}));  // with END
 }
 
 TEST(Translator, CutsBetweenWords) {
   const Echoing echoing;
   const std::string text = repeated("lazy brown dog ", 40);
   const auto result = echoing.translate(text, 20);
+  EXPECT_TRUE(result.cut);
   EXPECT_GT(result.pieces, 29);  // 600 characters, 19 a piece at most
   EXPECT_EQ(static_cast<size_t>(result.pieces), echoing.script->sources.size());
   EXPECT_LE(echoing.longest_source(), 20U);
@@ -175,7 +276,7 @@ TEST(Translator, PrefixOfTheFirstPiece) {
   const Translator translator(*echoing.model, {.longest = 12});
   const auto results = translator.translate(texts);
   EXPECT_EQ(results[0].pieces, 2);
-  EXPECT_EQ(results[0].best.front().text, "the fox.  the dog. ");
+  EXPECT_EQ(results[0].best.front().text, "the fox. the dog.");
   EXPECT_EQ(results[1].best.front().text, "dox");
 }
 
@@ -189,8 +290,11 @@ TEST(Translator, NBest) {
   ASSERT_EQ(results[0].best.size(), 3U);
   EXPECT_GE(results[0].best[0].score, results[0].best[1].score);
   EXPECT_GE(results[0].best[1].score, results[0].best[2].score);
+  // Of pieces, the first of each, the second of each, and so on.
   EXPECT_GT(results[1].pieces, 1);
-  EXPECT_EQ(results[1].best.size(), 1U);  // pieces have one translation together
+  ASSERT_EQ(results[1].best.size(), 3U);
+  EXPECT_GE(results[1].best[0].score, results[1].best[1].score);
+  EXPECT_GE(results[1].best[1].score, results[1].best[2].score);
   EXPECT_EQ(results[2].best.size(), 1U);
 }
 
@@ -241,8 +345,9 @@ TEST(Translator, NothingIsSaidBeyondTheLongest) {
     const std::vector<SourceText> longest{{"fox", std::string(16, 'x')}};
     EXPECT_EQ(translator.translate(longest).front().best.front().text, std::string(16, 'x'));
     const std::vector<SourceText> longer{{"fox", std::string(17, 'x')}};
-    EXPECT_EQ(error_of([&] { translator.translate(longer); }),
-              "[decode] a prefix has 17 tokens, expected at most 16, which the model can say");
+    EXPECT_EQ(
+        error_of([&] { translator.translate(longer); }),
+        "[decode] a prefix has 17 tokens, expected at most 16, the longest output of the model");
   }
 }
 

@@ -339,7 +339,7 @@ TEST(Midi, WriterRefusesWhatNoFileCanHold) {
   EXPECT_EQ(error({}, {.format = 2}), "[midi] format 2, expected 0 or 1");
   EXPECT_EQ(error({}, {.ticks_per_quarter = 0}), "[midi] 0 ticks a quarter, expected 1 to 32767");
   EXPECT_EQ(error({}, {.quarters_per_minute = 0.0}),
-            "[midi] 0 quarters a minute, expected 3.58 to 60000000");
+            "[midi] 0 quarter notes per minute, expected 3.58 to 60000000");
   EXPECT_EQ(error({0, 86000, 60, 1, 0}, {.ticks_per_quarter = 30000}),
             "[midi] a rest of 5160000000 ticks, expected at most 268435455; use fewer ticks");
 }

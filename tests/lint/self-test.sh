@@ -89,6 +89,12 @@ expect fail "tests/base/f_test.cc:1: 72 lines" "$sizes" "$tree"
 expect pass "short enough" "$sizes" "$tree"
 for ((i = 0; i < 601; i++)); do echo "// $i"; done >"$tree/src/base/long.h"
 expect fail "src/base/long.h: 601 lines, at most 600 are allowed" "$sizes" "$tree"
+new_tree
+mkdir -p "$tree/src/data/text" # counts by itself
+touch "$tree/src/data/"{1..30}.h "$tree/src/data/text/more.h"
+expect pass "31 files" "$sizes" "$tree"
+touch "$tree/src/data/31.h"
+expect fail "src/data: 31 files, at most 30 are allowed" "$sizes" "$tree"
 
 format="$root/tools/check-format.sh"
 new_tree
@@ -143,6 +149,18 @@ printf '#include "base/g.h"\nint* f() { return nullptr; }\n' >"$file"
 git_of_tree commit --quiet --all --message "third"
 expect pass "1 files, 1 of them to look at" "$own_tidy" "$tree/build" --changed
 expect pass "0 files, 0 of them to look at" "$own_tidy" "$tree/build" --changed
+
+docs="$root/tools/check-docs.sh"
+new_tree
+mkdir "$tree/docs"
+printf 'See [the docs](docs/use.md#more), `src/base`, `src/base/*.cc` and `tests/NAME_test.cc`.\n' >"$tree/README.md"
+printf '# Use\n```\nf[0](missing.md);\n```\n' >"$tree/docs/use.md"
+touch "$tree/src/base/f.cc"
+expect pass "2 pages" "$docs" "$tree"
+echo '[f](../src/f.h)' >>"$tree/docs/use.md"
+expect fail "docs/use.md: links to ../src/f.h, which does not exist" "$docs" "$tree"
+echo 'Take `recipes/demo.toml`.' >"$tree/docs/use.md"
+expect fail "docs/use.md: names recipes/demo.toml, which does not exist" "$docs" "$tree"
 
 deps="$root/tools/install-deps.sh"
 expect pass "libdnnl-dev" "$deps" --list build

@@ -30,11 +30,13 @@ TEST(FolderConfig, ContentAndLanguagesComeBack) {
       config.content = content;
       config.source_language = "en";
       config.target_language = "de";
+      config.examples = {"A dog runs.", "two\ttexts"};
       save_config(folder / "", config);
       const FolderConfig loaded = load_config(folder / "");
       EXPECT_EQ(loaded.content, content);
       EXPECT_EQ(loaded.source_language, "en");
       EXPECT_EQ(loaded.target_language, "de");
+      EXPECT_EQ(loaded.examples, config.examples);
       EXPECT_EQ(loaded.music().has_value(), content != Content::text);
     }
     EXPECT_EQ(read_json(folder).at("content"), "chorale");
@@ -42,10 +44,22 @@ TEST(FolderConfig, ContentAndLanguagesComeBack) {
   }
 }
 
+TEST(FolderConfig, TrainingLinesComeBack) {
+  const TemporaryFolder folder;
+  FolderConfig config = translator();
+  config.training_lines = {
+      .typical_tokens = 14, .most_tokens = 33, .most_sentences = 1, .least_ratio = 0.5};
+  save_config(folder / "", config);
+  const FolderConfig loaded = load_config(folder / "");
+  ASSERT_TRUE(loaded.training_lines.has_value());
+  EXPECT_TRUE(config::equal(*loaded.training_lines, *config.training_lines));
+}
+
 TEST(FolderConfig, WhatIsNotSaidIsNotWritten) {
   const TemporaryFolder folder;
   save_config(folder / "", translator());
-  for (const char* key : {"content", "source_language", "target_language"}) {
+  for (const char* key :
+       {"content", "source_language", "target_language", "training_lines", "examples"}) {
     EXPECT_FALSE(read_json(folder).contains(key)) << key;
   }
   const FolderConfig loaded = load_config(folder / "");
@@ -77,6 +91,13 @@ TEST(FolderConfig, WrongValuesAreNamed) {
             place + "source_language is [\"en\"], expected a text");
   EXPECT_EQ(error_with("target_language", true),
             place + "target_language is true, expected a text");
+  EXPECT_NE(error_with("training_lines", "long").find("training_lines"), std::string::npos);
+  EXPECT_NE(error_with("training_lines", {{"most_tokens", 0}}).find("training_lines.most_tokens"),
+            std::string::npos);
+  EXPECT_EQ(error_with("examples", "A dog"),
+            place + "examples is \"A dog\", expected a list of texts");
+  EXPECT_EQ(error_with("examples", Json::array({"A dog", 3})),
+            place + "examples is [\"A dog\",3], expected a list of texts");
 }
 
 // Classes of images had names in config.json that nobody read.

@@ -143,7 +143,7 @@ TEST(ModelFolder, MissingFiles) {
   const Saved saved;
   fs::remove(saved.file());
   EXPECT_EQ(saved.load_error(), "[model folder] " + saved.path().string() +
-                                    " has no model.safetensors; is the training not done?");
+                                    " has no model.safetensors; has the training not finished?");
   fs::remove(saved.folder / "vocabulary.json");
   EXPECT_EQ(saved.load_error(), "[model folder] " + saved.path().string() +
                                     " has no tokenizer: neither tokenizer.model, vocabulary.json, "

@@ -385,7 +385,7 @@ TEST(HuggingFace, OtherHeadsOfBertAreRefused) {
   for (const std::string name : {"BertForTokenClassification", "BertForMultipleChoice"}) {
     EXPECT_EQ(error_with({name}),
               place + "architectures says " + name +
-                  ", Heed opens BertModel, BertForMaskedLM, BertForNextSentencePrediction, "
+                  ", Heed supports BertModel, BertForMaskedLM, BertForNextSentencePrediction, "
                   "BertForPreTraining, BertForSequenceClassification");
   }
   for (const Json& fine :
@@ -469,20 +469,20 @@ TEST(HuggingFace, WhatHeedDoesNotDoIsNamed) {
     return error_of([&] { from({{"model_type", type}, {key, value}}); });
   };
   EXPECT_EQ(error_with("llama", "a", 1),
-            "[config.json] model_type is llama, Heed opens gpt2 and bert");
+            "[config.json] model_type is llama, Heed supports gpt2 and bert");
   EXPECT_EQ(error_with("gpt2", "scale_attn_weights", false),
-            "[config.json] scale_attn_weights is false, Heed does only true");
+            "[config.json] scale_attn_weights is false, Heed supports only true");
   EXPECT_EQ(error_with("gpt2", "scale_attn_by_inverse_layer_idx", true),
-            "[config.json] scale_attn_by_inverse_layer_idx is true, Heed does only false");
+            "[config.json] scale_attn_by_inverse_layer_idx is true, Heed supports only false");
   EXPECT_EQ(error_with("gpt2", "add_cross_attention", true),
-            "[config.json] add_cross_attention is true, Heed does only false");
+            "[config.json] add_cross_attention is true, Heed supports only false");
   EXPECT_EQ(error_with("gpt2", "activation_function", "silu"),
-            "[config.json] activation_function is silu, Heed does gelu, gelu_new and relu");
+            "[config.json] activation_function is silu, Heed supports gelu, gelu_new and relu");
   EXPECT_EQ(error_with("bert", "position_embedding_type", "relative_key"),
-            "[config.json] position_embedding_type is \"relative_key\", Heed does only "
+            "[config.json] position_embedding_type is \"relative_key\", Heed supports only "
             "\"absolute\"");
   EXPECT_EQ(error_with("bert", "is_decoder", true),
-            "[config.json] is_decoder is true, Heed does only false");
+            "[config.json] is_decoder is true, Heed supports only false");
   EXPECT_EQ(error_with("bert", "architectures", 3),
             "[config.json] architectures is 3, expected a list of names");
   EXPECT_EQ(error_with("bert", "hidden_size", "768"),
@@ -504,7 +504,7 @@ TEST(HuggingFace, WhatHeedDoesNotDoIsNamed) {
               from_huggingface(
                   untied, [](std::string_view) { return true; }, "config.json");
             }),
-            "[config.json] tie_word_embeddings is false, Heed does only true");
+            "[config.json] tie_word_embeddings is false, Heed supports only true");
 }
 
 }  // namespace

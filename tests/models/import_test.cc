@@ -33,7 +33,7 @@ std::string spaced(const Json& tokens) {
 }
 
 // The log-probability of each target token and of END behind them.
-std::vector<double> log_probabilities(const LoadedModel& model, const std::string& source,
+std::vector<double> log_probabilities(const LoadedTranslator& model, const std::string& source,
                                       const std::string& target) {
   const std::vector<int32_t> ids = model.encode_source(source);
   const SpecialIds& special = model.tokenizers.target->special();
@@ -45,12 +45,12 @@ std::vector<double> log_probabilities(const LoadedModel& model, const std::strin
   const auto length = static_cast<int64_t>(said.size());
   const std::vector<int32_t> source_lengths{static_cast<int32_t>(source_length)};
   const std::vector<int32_t> lengths{static_cast<int32_t>(length)};
-  const Tensor logits =
-      model.model->logits({.source = Tensor::from_ints(ids, {1, source_length}),
-                           .source_lengths = Tensor::from_ints(source_lengths, {1}),
-                           .input = Tensor::from_ints(input, {1, length}),
-                           .target = Tensor::from_ints(said, {1, length}),
-                           .target_lengths = Tensor::from_ints(lengths, {1})});
+  const Tensor logits = dynamic_cast<const Seq2SeqModel&>(*model.model)
+                            .logits({.source = Tensor::from_ints(ids, {1, source_length}),
+                                     .source_lengths = Tensor::from_ints(source_lengths, {1}),
+                                     .input = Tensor::from_ints(input, {1, length}),
+                                     .target = Tensor::from_ints(said, {1, length}),
+                                     .target_lengths = Tensor::from_ints(lengths, {1})});
   const Tensor scores = log_softmax(logits);
   std::vector<double> result;
   for (int64_t t = 0; t < length; ++t) {
@@ -77,7 +77,7 @@ class Ctranslate2ImportTest : public ::testing::TestWithParam<Variant> {
     expected_ = Json::parse(read_file(model_data() / "expected.json"));
     import_ctranslate2(
         {.input = model_data() / GetParam().input, .vocabulary = {}, .output = folder_ / "model"});
-    model_ = load_model(folder_ / "model", DType::f32);
+    model_ = load_translator(folder_ / "model", DType::f32);
   }
 
   // The value whose key begins with `key`; the rest of a key tells how it was made.
@@ -99,7 +99,7 @@ class Ctranslate2ImportTest : public ::testing::TestWithParam<Variant> {
 
   TemporaryFolder folder_;
   Json expected_;
-  std::unique_ptr<LoadedModel> model_;
+  std::unique_ptr<LoadedTranslator> model_;
 };
 
 constexpr int64_t kBeams[] = {1, 4};

@@ -9,6 +9,7 @@
 #include "support/error_of.h"
 #include "support/language_check.h"
 #include "support/op_case.h"
+#include "support/verify_check.h"
 
 namespace heed::testing {
 namespace {
@@ -81,6 +82,10 @@ TEST_P(MusicTransformerTest, RowsOfDifferentLengths) {
 
 TEST_P(MusicTransformerTest, TheSameBitsAloneAndInABatch) {
   expect_same_bits_alone_and_in_a_batch(model_);
+}
+
+TEST_P(MusicTransformerTest, VerifiedTokensHaveTheSameBitsAsSteps) {
+  expect_verified_tokens_have_the_same_bits_as_steps(model_);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -35,7 +35,7 @@ TEST(Registry, EveryKindIsWhatItsSpecSays) {
     EXPECT_EQ(spec.kind, help.kind);
     ParameterStore store;
     const std::unique_ptr<Model> model = make_model(store.root(), json);
-    if (const auto* translator = built_as<Seq2SeqModel>(*model, spec)) {
+    if (const auto* translator = built_as<TranslationModel>(*model, spec)) {
       EXPECT_EQ(spec.source_vocabulary, kSeparate.source);
       EXPECT_EQ(spec.target_vocabulary, translator->target_vocabulary());
       EXPECT_EQ(spec.longest, translator->longest());
@@ -103,13 +103,19 @@ TEST(Registry, HeadsOfEncoders) {
   EXPECT_EQ(model_spec(with_heads(resolved("rnn_encoder"), {.classes = 2})).classes, 2);
 }
 
-TEST(Registry, DropoutOfAnother) {
-  Json other = resolved("gpt2");
-  other["dropout"] = 0.5;
-  other["width"] = 64;
-  const Json model = with_dropout_of(resolved("gpt2"), other);
+TEST(Registry, BeginsWithAnother) {
+  Json wanted = resolved("gpt2");
+  wanted["dropout"] = 0.5;
+  wanted["width"] = 64;
+  const Json model = begun_with(wanted, resolved("gpt2"), "FOLDER");
   EXPECT_EQ(model.at("dropout"), 0.5);
   EXPECT_EQ(model.at("width"), 768);
+  const Json parallel =
+      begun_with(resolved("parallel_transformer"), resolved("transformer"), "FOLDER");
+  EXPECT_EQ(model_spec(parallel).kind, "parallel_transformer");
+  expect_error([] { begun_with(resolved("parallel_transformer"), resolved("rnn"), "FOLDER"); },
+               "[train] FOLDER is a \"rnn\", the recipe needs a \"parallel_transformer\" or a "
+               "\"transformer\"");
 }
 
 TEST(Registry, ModelsThatCannotFollow) {

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "support/seq2seq_check.h"
+#include "support/verify_check.h"
 
 namespace heed::testing {
 namespace {
@@ -98,6 +99,32 @@ TEST_P(TransformerTest, PaddingChangesNothing) {
 }
 TEST_P(TransformerTest, AttentionIsSound) {
   expect_attention_is_sound(model_, vocabulary_, 2 + 2 * 2);  // encoder; decoder and cross
+}
+
+TEST_P(TransformerTest, VerifiedTokensHaveTheSameBitsAsSteps) {
+  TransformerConfig config = GetParam().config;
+  config.longest = 14;
+  ParameterStore store;
+  const Transformer model(store.root(), config);
+  store.allocate(DType::f32, 2, ParameterStore::Use::batch_invariant);
+  expect_verified_tokens_have_the_same_bits_as_steps(
+      {.model = model,
+       .vocabulary = config.vocabulary,
+       .start =
+           [&](const std::vector<int64_t>& rows) {
+             const std::vector<int32_t> all{5, 7, 3, 9, 4, 0, 8, 0, 0};
+             const std::vector<int32_t> longest{3, 2, 1};
+             std::vector<int32_t> source, lengths;
+             for (const int64_t row : rows) {
+               source.insert(source.end(), all.begin() + 3 * row, all.begin() + 3 * row + 3);
+               lengths.push_back(longest[static_cast<size_t>(row)]);
+             }
+             const auto count = std::ssize(rows);
+             return model.start(Tensor::from_ints(source, {count, 3}),
+                                Tensor::from_ints(lengths, {count}), 1);
+           },
+       .step = [&](const Tensor& tokens,
+                   DecodeState& state) { return model.step(tokens, state); }});
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, TransformerTest, ::testing::ValuesIn(forms()),

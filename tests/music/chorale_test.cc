@@ -57,7 +57,7 @@ TEST(Chorale, EqualPitchesAreHeld) {
                                       {0.75, 1.0, 64, 80, 2}};
   EXPECT_EQ(chorale_notes(kShort, 60.0), expected);
   EXPECT_EQ(error_of([] { chorale_notes(kShort, 0.0); }),
-            "[chorale] 0 quarters a minute, expected a positive number");
+            "[chorale] 0 quarter notes per minute, expected a positive number");
 }
 
 TEST(Chorale, Json) {

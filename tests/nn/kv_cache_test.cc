@@ -85,6 +85,60 @@ TEST(KvCache, RowsOfDifferentLengths) {
   append(70);
 }
 
+// Several at once, of which each row takes its own number, behind rows of any length.
+TEST(KvCache, RowsTakeSeveralPositionsEach) {
+  KvCache cache;
+  const std::vector<int64_t> rows{0, 1, 2};
+  std::vector<int64_t> lengths{0, 0, 0};
+  const auto append = [&](int64_t steps, const std::vector<int32_t>& counts) {
+    cache.expect(counts.empty() ? Tensor() : Tensor::from_ints(counts, {3}));
+    cache.append(qkv_of(rows, lengths, steps));
+    EXPECT_EQ(cache.newest, lengths);
+    for (size_t r = 0; r < lengths.size(); ++r) {
+      lengths[r] += counts.empty() ? steps : counts[r];
+    }
+    expect_rows(cache, rows, lengths);
+  };
+  append(4, {4, 1, 2});
+  append(3, {});
+  append(5, {1, 5, 3});
+  append(2, {2, 0, 1});
+  for (int i = 0; i < 40; ++i) {  // it grows on the way
+    append(4, {1 + i % 4, 4 - i % 4, 3});
+  }
+  append(2, {});
+  EXPECT_EQ(error_of([&] {
+              cache.expect(Tensor::from_ints(std::vector<int32_t>{1, 1}, {2}));
+              cache.append(qkv_of(rows, lengths, 1));
+            }),
+            "[cache] 2 lengths for 3 rows, expected 3");
+}
+
+TEST(KvCache, RollsBackInPlace) {
+  KvCache cache;
+  cache.append(qkv_of({0, 1, 2}, {0, 0, 0}, 6));
+  const void* place = cache.k.raw();
+  cache.roll_back(std::vector<int64_t>{0, 3, 1});
+  expect_rows(cache, {0, 1, 2}, {6, 3, 5});
+  cache.append(qkv_of({0, 1, 2}, {6, 3, 5}, 4));
+  expect_rows(cache, {0, 1, 2}, {10, 7, 9});
+  cache.roll_back(std::vector<int64_t>{4, 1, 3});
+  expect_rows(cache, {0, 1, 2}, {6, 6, 6});
+  EXPECT_TRUE(cache.lengths.empty());
+  EXPECT_EQ(cache.k.raw(), place);
+  // A copy keeps what the other takes back and writes over.
+  const KvCache copy = cache;
+  cache.roll_back(std::vector<int64_t>{2, 2, 2});
+  cache.append(qkv_of({7, 8, 9}, {4, 4, 4}, 2));
+  expect_rows(copy, {0, 1, 2}, {6, 6, 6});
+  EXPECT_EQ(error_of([&] {
+              cache.roll_back(std::vector<int64_t>{0, 7, 0});
+            }),
+            "[cache] row 1 is to lose 7 positions, expected 0 to 6");
+  EXPECT_EQ(error_of([&] { cache.roll_back(std::vector<int64_t>{1}); }),
+            "[cache] 1 rows to roll back, the cache holds 3");
+}
+
 TEST(KvCache, JoinedRows) {
   KvCache cache;
   KvCache more;
@@ -177,10 +231,6 @@ TEST(KvCache, Errors) {
             "[cache] row 2 selected, expected 0 to 1");
   EXPECT_NE(error_of([&] { cache.append(qkv_of({0}, {3}, 1)); }), "no error");
   cache.lengths = {3, 2};
-  EXPECT_EQ(error_of([&] {
-              cache.append(qkv_of({0, 1}, {3, 2}, 2));
-            }),
-            "[cache] 2 positions at once for rows of different lengths, expected 1");
   EXPECT_EQ(error_of([&] {
               cache.append(Tensor::zeros({2, 1, 2, kHeads, kDim}));
             }),

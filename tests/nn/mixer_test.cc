@@ -50,8 +50,9 @@ struct Variant {
 struct Made {
   ParameterStore store;
   std::unique_ptr<Mixer> mixer;
-  explicit Made(const MixerFactory& make) : mixer(make(store.root())) {
-    store.allocate(DType::f32, 5, ParameterStore::Use::inference);
+  explicit Made(const MixerFactory& make, ParameterStore::Use use = ParameterStore::Use::inference)
+      : mixer(make(store.root())) {
+    store.allocate(DType::f32, 5, use);
   }
 };
 
@@ -100,6 +101,35 @@ class MixerTest : public ::testing::TestWithParam<Variant> {
     }
   }
 
+  // The same for rows that stand at different positions and go on by different lengths; what is
+  // behind them is padding.
+  void expect_next_of_each(const std::vector<int64_t>& begin, const std::vector<int64_t>& lengths,
+                           MixerCache& cache) {
+    const int64_t steps = *std::max_element(lengths.begin(), lengths.end());
+    const std::vector<int32_t> counts(lengths.begin(), lengths.end());
+    MixerContext next{.causal = true,
+                      .lengths = Tensor::from_ints(counts, {std::ssize(counts)}),
+                      .caches = {&cache},
+                      .stepwise = true};
+    std::vector<Tensor> x;
+    std::vector<Tensor> labels;
+    for (int64_t row = 0; row < std::ssize(begin); ++row) {
+      const auto r = static_cast<size_t>(row);
+      x.push_back(concat({pick(x_, {row}, begin[r], lengths[r]), noise({1, steps, kWidth}, 3)}, 1));
+      x.back() = slice(x.back(), 1, 0, steps);
+      labels.push_back(context({row}, begin[r], steps).labels);
+    }
+    next.labels = GetParam().labelled ? concat(labels, 0) : Tensor();
+    const Tensor y = (*made_.mixer)(concat(x, 0), next).y;
+    for (int64_t row = 0; row < std::ssize(begin); ++row) {
+      const auto r = static_cast<size_t>(row);
+      EXPECT_LT(error_between(to_array(pick(y, {row}, 0, lengths[r])),
+                              to_array(pick(whole_.y, {row}, begin[r], lengths[r]))),
+                1e-5)
+          << "row " << row << " from " << begin[r];
+    }
+  }
+
   const Made made_{GetParam().make};
   const Tensor x_ = noise({3, kLength, kWidth});
   const Mixed whole_ = (*made_.mixer)(x_, context({0, 1, 2}, 0, kLength));
@@ -140,6 +170,53 @@ TEST_P(MixerTest, CachedRowsLeaveAndCome) {
   }
 }
 
+// As blockwise and speculative decoding have it: several positions on trial, of which each row
+// keeps some.
+TEST_P(MixerTest, CachedRowsTakeSeveralPositionsAndRollBack) {
+  if (!GetParam().prompts) {
+    GTEST_SKIP() << "one position at a time";
+  }
+  const auto cache = made_.mixer->make_cache({.rows = 3});
+  std::vector<int64_t> at{0, 0, 0};
+  const auto advance = [&](const std::vector<int64_t>& lengths, const std::vector<int64_t>& lost) {
+    expect_next_of_each(at, lengths, *cache);
+    cache->roll_back(lost);
+    for (size_t r = 0; r < at.size(); ++r) {
+      at[r] += lengths[r] - lost[r];
+    }
+  };
+  advance({2, 1, 3}, {0, 0, 0});
+  advance({4, 4, 4}, {3, 0, 2});
+  advance({6, 3, 5}, {5, 2, 5});
+  advance({1, 1, 1}, {0, 0, 0});
+  advance({7, 4, 6}, {0, 0, 0});
+  EXPECT_EQ(at, (std::vector<int64_t>{12, 11, 12}));
+}
+
+// What a position gets does not tell how many came with it.
+TEST_P(MixerTest, StepwisePositionsHaveTheSameBitsAsSteps) {
+  if (!GetParam().prompts) {
+    GTEST_SKIP() << "one position at a time";
+  }
+  const Made made(GetParam().make, ParameterStore::Use::batch_invariant);
+  const auto single = made.mixer->make_cache({.rows = 1});
+  const auto several = made.mixer->make_cache({.rows = 1});
+  const auto mixed = [&](int64_t begin, int64_t steps, MixerCache& cache) {
+    MixerContext next = context({1}, begin, steps);
+    next.caches = {&cache};
+    next.weights = false;
+    next.stepwise = true;
+    return to_array((*made.mixer)(pick(x_, {1}, begin, steps), next).y).values;
+  };
+  EXPECT_EQ(mixed(0, 2, *single), mixed(0, 2, *several));
+  const std::vector<double> together = mixed(2, 10, *several);
+  for (int64_t t = 0; t < 10; ++t) {
+    const std::vector<double> alone = mixed(2 + t, 1, *single);
+    EXPECT_TRUE(std::equal(alone.begin(), alone.end(), together.begin() + t * kWidth))
+        << "position " << 2 + t;
+  }
+}
+
 TEST_P(MixerTest, WeightsOnlyIfAskedFor) {
   MixerContext quiet = context({0, 1, 2}, 0, kLength);
   quiet.weights = false;
@@ -153,6 +230,7 @@ TEST_P(MixerTest, RefusesTheCacheOfAnotherMixer) {
    public:
     void select(std::span<const int64_t> /*rows*/) override {}
     void join(const MixerCache& /*more*/) override {}
+    void roll_back(std::span<const int64_t> /*dropped*/) override {}
     size_t bytes() const override { return 0; }
   };
   Nothing nothing;
@@ -230,6 +308,65 @@ TEST(CompressedAttention, RefusesWhatItCannotHeed) {
             "[attention] a compressed memory keeps every position, expected no limit of 4");
 }
 
+TEST(CompressedAttention, TakesBackOnlyWhatCameLast) {
+  const Made made(mixer<CompressedAttention>({.width = kWidth, .heads = kHeads}));
+  const auto cache = made.mixer->make_cache({.rows = 1});
+  const std::vector<int64_t> three{3};
+  EXPECT_EQ(error_of([&] { cache->roll_back(three); }),
+            "[attention] a compressed memory takes back what came last, before rows leave or come");
+  (*made.mixer)(noise({1, 4, kWidth}), {.causal = true, .caches = {cache.get()}});
+  (*made.mixer)(noise({1, 2, kWidth}), {.causal = true, .caches = {cache.get()}});
+  EXPECT_EQ(error_of([&] { cache->roll_back(three); }),
+            "[attention] row 0 is to lose 3 positions of a compressed memory, expected at most the "
+            "2 that came last");
+  cache->select(std::vector<int64_t>{0});
+  EXPECT_EQ(error_of([&] { cache->roll_back(std::vector<int64_t>{1}); }),
+            "[attention] a compressed memory takes back what came last, before rows leave or come");
+}
+
+// Several positions of a block at once, some of which are taken back: as one by one, to the bit.
+TEST(BlockAttention, CachedBlocksTakeSeveralPositionsAndRollBack) {
+  const auto plan = std::make_shared<BlockPlan>(plan_line(kLength, 4, 3));
+  const Made made(mixer<BlockAttention>({.width = kWidth, .heads = kHeads, .plan = plan}),
+                  ParameterStore::Use::batch_invariant);
+  const Tensor x = noise({2, kLength, kWidth});
+  BlockCache single(2);
+  BlockCache several(2);
+  const auto mixed = [&](int64_t begin, int64_t steps, BlockCache& cache) {
+    return to_array(
+        (*made.mixer)(pick(x, {0, 1}, begin, steps), {.caches = {&cache}, .stepwise = true}).y);
+  };
+  std::vector<Array> expected;
+  for (int64_t t = 0; t < kLength; ++t) {
+    expected.push_back(mixed(t, 1, single));
+  }
+  const auto expect_steps = [&](int64_t begin, int64_t steps) {
+    const Array found = mixed(begin, steps, several);
+    for (int64_t i = 0; i < 2 * steps * kWidth; ++i) {
+      const int64_t row = i / (steps * kWidth);
+      const Array& step = expected[static_cast<size_t>(begin + i / kWidth % steps)];
+      ASSERT_EQ(found.values[static_cast<size_t>(i)],
+                step.values[static_cast<size_t>(row * kWidth + i % kWidth)])
+          << begin << " " << i;
+    }
+  };
+  expect_steps(0, 4);
+  expect_steps(4, 3);
+  several.roll_back(std::vector<int64_t>{2, 2});
+  EXPECT_EQ(error_of([&] { mixed(5, 4, several); }),
+            "[block attention] 4 positions at once, expected at most the 3 that are left of the "
+            "block");
+  expect_steps(5, 1);
+  expect_steps(6, 2);
+  expect_steps(8, 2);
+  several.roll_back(std::vector<int64_t>{1, 1});
+  expect_steps(9, 3);
+  EXPECT_EQ(error_of([&] {
+              several.roll_back(std::vector<int64_t>{1, 0});
+            }),
+            "[block attention] rows stand at the same position, expected all to lose 1");
+}
+
 TEST(SelfAttention, SeesWhatTheMaskLets) {
   const Made made(mixer<SelfAttention>({.width = kWidth, .heads = kHeads}));
   // A ring: each position sees its neighbours and itself.
@@ -296,6 +433,7 @@ class RunningMean : public Mixer {
     int64_t count = 0;
     void select(std::span<const int64_t> /*rows*/) override {}
     void join(const MixerCache& /*more*/) override {}
+    void roll_back(std::span<const int64_t> /*dropped*/) override {}
     size_t bytes() const override { return sum.size() * sizeof(double); }
   };
   RunningMean(const Scope& s, const Config& config)

@@ -4,7 +4,9 @@
 #include <zlib.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -30,6 +32,16 @@ std::unique_ptr<HttpServer> start_server(HttpOptions options = {}) {
   server->start();
   return server;
 }
+
+// The methods and paths of requests.
+struct Logged {
+  void operator()(const HttpAnswer& answer) {
+    const std::lock_guard lock(mutex);
+    text += answer.method + answer.path + ";";
+  }
+  std::mutex mutex;
+  std::string text;
+};
 
 void expect_well(const HttpServer& server) {
   Client client(server.port());
@@ -169,6 +181,37 @@ TEST(HttpAbuse, CompressedBodiesCountAsWhatComesOut) {
   EXPECT_EQ(ask(gzip(std::string(90000, 'x'))).body, std::string(90000, 'x'));
   EXPECT_EQ(ask(gzip(std::string(20 << 20, 'x'))).status, 413);
   EXPECT_EQ(ask("not gzip at all").status, 400);
+  for (const char* encoding : {"zstd", "gzip, gzip", "compress"}) {
+    const std::string header = "Content-Encoding: " + std::string(encoding) + "\r\n";
+    EXPECT_EQ(Client(server->port()).ask(request("POST /echo", "x", header)).status, 415);
+  }
+}
+
+TEST(HttpAbuse, TargetsThatAreNoPaths) {
+  Logged logged;
+  const auto server = start_server({.log = std::ref(logged)});
+  const auto status = [&](const std::string& target, const std::string& host = "localhost") {
+    Client client(server->port());
+    return client.ask("GET " + target + " HTTP/1.1\r\nHost: " + host + "\r\n\r\n").status;
+  };
+  // What proxies send.
+  EXPECT_EQ(status("http://localhost/"), 200);
+  EXPECT_EQ(status("HTTP://127.0.0.1:80?q=1"), 200);
+  EXPECT_EQ(status("http://localhost/", "evil.example"), 200);
+  EXPECT_EQ(status("http://evil.example/", "localhost"), 403);
+  server->stop();
+  EXPECT_EQ(logged.text, "GET/;GET/;GET/;GET/;");
+}
+
+TEST(HttpAbuse, AQueryWithoutAPathIsNotLogged) {
+  Logged logged;
+  const auto server = start_server({.log = std::ref(logged)});
+  for (const char* target : {"?secret", "secret", "#secret", "localhost:80"}) {
+    EXPECT_EQ(Client(server->port()).ask(request("GET " + std::string(target))).status, 400)
+        << target;
+  }
+  server->stop();
+  EXPECT_EQ(logged.text, ";;;;");
 }
 
 TEST(HttpAbuse, CutAndMalformedBodies) {
@@ -274,6 +317,45 @@ TEST(HttpAbuse, AHundredBadRequests) {
   EXPECT_EQ(range.ask(request("GET /", "", "Range: bytes=" + std::string(7000, '1') + "\r\n")).body,
             "{}");
   expect_well(*server);
+}
+
+TEST(HttpAbuse, AnUpgradeIsNotMade) {
+  const auto server = start_server();
+  Client client(server->port());
+  const Reply reply = client.ask(request("GET /", "",
+                                         "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                                         "Sec-WebSocket-Version: 13\r\n"
+                                         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"));
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.header("Upgrade"), "");
+  EXPECT_EQ(client.ask(request("POST /echo", "on")).body, "on");  // still HTTP
+}
+
+TEST(HttpAbuse, OldClientsNeedNoHost) {
+  const auto server = start_server();
+  Client client(server->port());
+  EXPECT_EQ(client.ask("GET / HTTP/1.0\r\n\r\n").body, "{}");
+  EXPECT_TRUE(client.sees_close());
+  // Nor do they know what 100 Continue is.
+  Client old(server->port());
+  EXPECT_EQ(
+      old.ask("POST /echo HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nok").body,
+      "ok");
+}
+
+TEST(HttpAbuse, AClientThatSendsNoMoreIsAnswered) {
+  const auto server = start_server();
+  Client client(server->port());
+  client.send(request("POST /echo", "last") + request("GET /"));
+  ::shutdown(client.socket(), SHUT_WR);
+  EXPECT_EQ(client.reply().body, "last");
+  EXPECT_EQ(client.reply().body, "{}");
+  EXPECT_TRUE(client.sees_close());
+  Client half(server->port());
+  half.send("GET / HT");
+  ::shutdown(half.socket(), SHUT_WR);
+  EXPECT_TRUE(half.sees_close());
+  EXPECT_EQ(half.input(), "");
 }
 
 TEST(HttpAbuse, SlowClientsDoNotHinderOthers) {

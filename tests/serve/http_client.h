@@ -9,14 +9,27 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace heed::testing {
 
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+inline bool comes_true(const std::function<bool()>& condition, double seconds = 5) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!condition()) {
+    if (seconds_since(start) > seconds) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
 }
 
 struct Reply {

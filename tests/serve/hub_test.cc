@@ -29,7 +29,12 @@ struct Serving {
     hub.add(name, folder);
   }
   const ServedModel& model() const { return *hub.models().front(); }
-  Json heed() const { return describe(model())["heed"]; }
+  // Without what is told of every model.
+  Json heed() const {
+    Json told = describe(model())["heed"];
+    EXPECT_EQ(told.erase("examples") + told.erase("parameters"), 2U);
+    return told;
+  }
 
   Hub hub{{.slots = 1, .queue = 1}};
 };
@@ -56,6 +61,16 @@ TEST(Hub, LanguageModels) {
   EXPECT_EQ(Serving(recurrent.path()).model().abilities, (Abilities{"complete"}));
 }
 
+TEST(Hub, ExamplesAndSize) {
+  TinyFolder folder;
+  folder.config.examples = {"the fox", "a dog"};
+  save_config(folder.path(), folder.config);
+  const Serving serving(folder.path());
+  const Json told = describe(serving.model())["heed"];
+  EXPECT_EQ(told["examples"], Json::array({"the fox", "a dog"}));
+  EXPECT_EQ(told["parameters"], folder.store.count());
+}
+
 TEST(Hub, Encoders) {
   const TinyEncoder folder({{"labels", 2}, {"masked_head", true}}, {.labels = {"cat", "dog"}});
   const Serving serving(folder.path());
@@ -69,10 +84,29 @@ TEST(Hub, Encoders) {
   EXPECT_EQ(Serving(TinyEncoder().path()).model().abilities, (Abilities{"embed", "attention"}));
 }
 
+TEST(Hub, OnlyModelsWithAttentionOfferIt) {
+  const TinyEncoder encoder({{"kind", "rnn_encoder"}, {"embedding", 8}, {"hidden", 8}});
+  EXPECT_EQ(Serving(encoder.path()).model().abilities, (Abilities{"embed"}));
+  for (const bool attention : {false, true}) {
+    const TinyFolder translator(
+        {{"kind", "rnn"}, {"embedding", 8}, {"hidden", 8}, {"attention", attention}});
+    EXPECT_EQ(Serving(translator.path()).model().abilities.contains("attention"), attention);
+  }
+}
+
 TEST(Hub, TranslatorsSayTheirLanguages) {
   const TinyFolder folder(tiny_translator());
-  EXPECT_EQ(Serving(folder.path()).heed(), Json::parse(R"({"kind": "transformer",
-      "abilities": ["attention", "translate"], "source": "source", "target": "target"})"));
+  Json told = Serving(folder.path()).heed();
+  const Json decodings = told["decodings"];
+  told.erase("decodings");
+  EXPECT_EQ(told, Json::parse(R"({"kind": "transformer", "abilities": ["attention", "translate"],
+      "source": "source", "target": "target", "decoding": "beam"})"));
+  ASSERT_EQ(decodings.size(), 2U);
+  EXPECT_EQ(decodings[0]["name"], "greedy");
+  EXPECT_EQ(decodings[0]["options"], Json::array());
+  EXPECT_EQ(decodings[1]["options"][0], Json::parse(R"({"name": "beam", "default": 4, "least": 1,
+      "most": 16, "help": "hypotheses that go on at each step"})"));
+  EXPECT_EQ(decodings[1]["options"][1]["default"], 0.6);
   EXPECT_EQ(Serving(folder.path(), "old-en-de").heed()["target"], "de");
   FolderConfig config = folder.config;
   config.content = Content::text;
@@ -135,17 +169,21 @@ TEST(Hub, FindsByNameAndAbility) {
   EXPECT_EQ(serving.hub.find("", "complete").name, "it");
   EXPECT_EQ(serving.hub.find("it", "complete").name, "it");
   EXPECT_EQ(status_of([&] { serving.hub.find("", "image"); }),
-            "404 model_not_found: no model here can do this (image)");
+            "404 model_not_found: no model here has the ability image");
   EXPECT_EQ(status_of([&] { serving.hub.find("other", "complete"); }),
-            "404 model_not_found: there is no model \"other\"");
+            "404 model_not_found: there is no model named \"other\"");
   EXPECT_EQ(status_of([&] { serving.hub.find("it", "image"); }),
-            "400 wrong_model: model it cannot do this (image); it can: attention, complete");
+            "400 wrong_model: model it does not have the ability image; it has: attention, "
+            "complete");
   EXPECT_EQ(serving.model().if_served_by<ImageService>(), nullptr);
   heed::testing::expect_error([&] { serving.model().served_by<ImageService>(); },
                               "[serve] model it is served by another service");
   heed::testing::expect_error([&] { serving.hub.add("it", folder.path()); },
-                              "[serve] two models are called it: give one another name with "
+                              "[serve] two models are named it; give one of them another name with "
                               "--model NAME=DIR");
+  EXPECT_TRUE(heed::testing::error_of([&] {
+                serving.hub.add("absent", "no/such/folder");
+              }).starts_with("[serve] cannot load model absent from no/such/folder: "));
 }
 
 }  // namespace

@@ -105,7 +105,8 @@ TEST(EncodeService, WhatCannotBe) {
     EXPECT_TRUE(heard.failed && heard.failed->fault == Fault::request);
     return heard.failed ? heard.failed->message : "";
   };
-  EXPECT_EQ(failure(EncodeTask::embed, {}), "[serve] there are no texts, expected some");
+  EXPECT_EQ(failure(EncodeTask::embed, {}),
+            "[serve] the list of texts is empty, expected at least one");
   EXPECT_EQ(failure(EncodeTask::embed, {{}}), "[serve] a text has 0 tokens, expected 1 to 20");
   EXPECT_EQ(failure(EncodeTask::embed, {{std::vector<int32_t>(21, 5), 21}}),
             "[serve] a text has 21 tokens, expected 1 to 20");
@@ -225,12 +226,12 @@ struct Translating {
     const auto built = make_model(store.root(), config.model);
     store.allocate(DType::f32, 8, ParameterStore::Use::batch_invariant);
     save_folder(folder / "", config, {tokenizer, tokenizer}, store);
-    model = load_model(folder / "", DType::f32);
+    model = load_translator(folder / "", DType::f32);
     engine =
         std::make_unique<Engine>(std::make_unique<TranslateService>(model, 24), EngineOptions{});
   }
   std::shared_ptr<TranslateJob> submit(std::vector<SourceText> texts,
-                                       const SearchOptions& options) {
+                                       const DecodeOptions& options) {
     reply = std::make_shared<Reply>();
     auto job = std::make_shared<TranslateJob>(reply, std::move(texts), options);
     engine->submit({job});
@@ -238,7 +239,7 @@ struct Translating {
   }
 
   TemporaryFolder folder;
-  std::shared_ptr<const LoadedModel> model;
+  std::shared_ptr<const LoadedTranslator> model;
   std::unique_ptr<Engine> engine;
   std::shared_ptr<Reply> reply;  // the last one's
 };
@@ -247,24 +248,25 @@ TEST(TranslateService, TheSameAloneAndTogether) {
   Translating translating;
   const std::vector<SourceText> texts{
       {"the fox"}, {"ja! nein?"}, {""}, {"the quick brown fox jumps over the lazy dog."}, {"q"}};
-  const std::vector<SearchOptions> options{{}, {.beam = 1}, {.beam = 3, .n_best = 2}};
+  const std::vector<DecodeOptions> options{
+      {}, {.beam = 1}, {.beam = 3, .n_best = 2}, {.decoding = "greedy", .trace = true}};
   std::vector<std::pair<std::shared_ptr<Reply>, std::shared_ptr<TranslateJob>>> all;
   for (size_t i = 0; i < 12; ++i) {
     std::vector<SourceText> some(texts.begin() + static_cast<int64_t>(i % 5), texts.end());
-    const auto job = translating.submit(std::move(some), options[i % 3]);
+    const auto job = translating.submit(std::move(some), options[i % 4]);
     all.emplace_back(translating.reply, job);
   }
   for (const auto& [reply, job] : all) {
     const Heard heard = hear(*reply);
     ASSERT_TRUE(heard.done.has_value());
-    const Translator translator(
-        *translating.model, {.decode = {.beam = job->options.beam, .n_best = job->options.n_best}});
+    const Translator translator(*translating.model, {.decode = job->options});
     for (size_t i = 0; i < job->texts.size(); ++i) {
       const auto expected = translator.translate(std::span(&job->texts[i], 1)).front();
       ASSERT_EQ(job->results[i].best.size(), expected.best.size());
       for (size_t k = 0; k < expected.best.size(); ++k) {
         EXPECT_EQ(job->results[i].best[k].text, expected.best[k].text);
         EXPECT_EQ(job->results[i].best[k].score, expected.best[k].score);
+        EXPECT_EQ(job->results[i].best[k].trace, expected.best[k].trace);
       }
     }
     EXPECT_GT(heard.done->tokens_in, 0);
@@ -275,13 +277,18 @@ TEST(TranslateService, TheSameAloneAndTogether) {
 
 TEST(TranslateService, WhatCannotBe) {
   Translating translating;
-  const auto failure = [&](const SearchOptions& options) {
+  const auto failure = [&](const DecodeOptions& options) {
     translating.submit({{"fox"}}, options);
     return hear(*translating.reply).failed.value_or(Failed{}).message;
   };
-  EXPECT_EQ(failure({.beam = 0}), "[translate] beam is 0, expected 1 to 64");
-  EXPECT_EQ(failure({.beam = 2, .n_best = 3}),
-            "[translate] 3 translations are wanted, expected 1 to the beam of 2");
+  EXPECT_EQ(failure({.beam = 0}), "[decode] beam is 0, expected a whole number from 1 to 256");
+  EXPECT_EQ(failure({.beam = 2, .n_best = 3}), "[translate] n_best is 3, expected 1 to 2");
+  EXPECT_EQ(failure({.decoding = "greedy", .n_best = 2}),
+            "[decode] n_best is 2, expected 1: decoding greedy finds one translation");
+  EXPECT_TRUE(
+      failure({.decoding = "refine"})
+          .starts_with("[decode] this model was not trained for decoding refine; it can do: "
+                       "greedy, beam. A model for refine is trained with "));
 }
 
 TEST(TranslateService, Attention) {

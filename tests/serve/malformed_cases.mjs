@@ -73,6 +73,8 @@ export const kRoutes = {
       format: ["one of"],
       alternatives: ["integer", 0, 15],
       beam: ["integer", 1, 16],
+      length_penalty: ["number", 0, 10],
+      trace: ["flag"],
     },
   },
   "/v1/music/continue": {

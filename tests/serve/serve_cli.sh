@@ -40,6 +40,11 @@ done
 ask 200 /v1/models/en-de
 has '"abilities":["attention","translate"]'
 has '"source":"en"'
+for id in language masked classes en-de; do # what a model was trained on is what it can be tried with
+  ask 200 /v1/models/$id
+  ! grep -qF '"examples":[]' answer.json || fail "$id has no examples"
+done
+has '"parameters":'
 ask 404 /v1/models/none
 has '"code":"model_not_found"'
 ask 200 /openapi.json
@@ -79,11 +84,36 @@ for model in language masked en-de; do
   ask 200 /v1/attention -d "{\"model\": \"$model\", \"text\": \"abc\"}"
   has '"maps":[{'
 done
+ask 400 /v1/attention -d "{\"model\": \"language\", \"text\": \"$(head -c 300 /dev/zero | tr '\0' a)\"}"
+ask 200 /v1/attention -d "{\"model\": \"language\", \"crop\": true, \"text\": \"$(head -c 300 /dev/zero | tr '\0' a)\"}"
+has '"queries":256'
+has '"left_out":44'
 ask 200 /translate -d '{"q": "abc", "source": "en", "target": "de", "alternatives": 2}'
 has '"translatedText":"'
 has '"alternatives":["'
 ask 200 /translate -d '{"q": ["abc", ""]}'
 has '"translatedText":["'
+ask 200 /translate -d '{"q": "abc", "decoding": "greedy", "trace": true}'
+greedy=$(sed 's/.*"translatedText":"\([^"]*\)".*/\1/' answer.json)
+expect "the last pass" "$greedy" "$(sed 's/.*\[\([^]]*\)\]\].*/\1/; s/[",]//g' answer.json)"
+ask 200 /translate -d '{"q": ["abc", ""], "trace": true, "beam": 2}'
+has '"trace":[[['
+ask 400 /translate -d '{"q": "abc", "decoding": "refine"}'
+has 'it can do: greedy, beam'
+has '"param":"decoding"'
+ask 400 /translate -d '{"q": "abc", "decoding": "faster"}'
+has 'expected one of greedy, beam'
+ask 400 /translate -d '{"q": "abc", "decoding": "greedy", "beam": 2}'
+has 'beam is 2, expected nothing: decoding greedy has no beam'
+ask 400 /translate -d '{"q": "abc", "iterations": 2}'
+has '"param":"iterations"'
+ask 400 /translate -d '{"q": "abc", "decoding": "greedy", "alternatives": 1}'
+has 'alternatives is 1, expected 0: decoding greedy finds one translation'
+ask 400 /translate -d '{"q": ["a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a","a"], "trace": true}'
+has 'at most 16 with trace'
+ask 200 /v1/models/en-de
+has '"decoding":"beam"'
+has '"name":"greedy"'
 ask 200 /languages
 has '"code":"en"'
 has '"targets":["de"]'
@@ -115,6 +145,8 @@ ask 200 /v1/runs
 has '"name":"pairs"'
 ask 200 /v1/runs/pairs
 has '"metrics":[{'
+has '"state":"finished"'
+has '"label_smoothing":0.0'
 
 # what is wrong
 ask 400 /v1/completions -d '{"prompt": "a", "max_tokens": -3}'
@@ -130,6 +162,11 @@ ask 400 /v1/completions -d "{\"prompt\": \"$(head -c 400 /dev/zero | tr '\0' a)\
 has '"code":"context_length_exceeded"'
 ask 404 /v1/completions -d '{"model": "none", "prompt": "a"}'
 ask 400 /v1/fill -d '{"text": "no mask"}'
+for request in '/v1/completions {"prompt": "' '/v1/embeddings {"input": "' '/v1/classify {"text": "' '/v1/attention {"text": "'; do
+  { printf '%s' "${request#* }" && head -c 1100000 /dev/zero | tr '\0' a && printf '"}'; } > long.json
+  ask 400 "${request%% *}" --data-binary @long.json
+  has 'a text of 1100000 bytes, expected at most 1048576 bytes'
+done
 ask 400 /translate -d '{"q": "abc", "source": "de", "target": "en"}'
 has '"code":"unsupported_language"'
 ask 400 /v1/image/upscale -d "{\"model\": \"digits\", \"png\": \"$png\"}"
@@ -153,6 +190,7 @@ if command -v node > /dev/null && [ "$(node -p 'process.versions.node.split(".")
   node "$here/malformed.mjs" "$base" --count 200 --no-slow > check.log 2>&1 || fail "$(cat check.log)"
   node "$here/leave.mjs" "$base" --clients 60 --slack 16 > check.log 2>&1 || fail "$(cat check.log)"
   node "$here/company.mjs" "$base" --rounds 1 > check.log 2>&1 || fail "$(cat check.log)"
+  node "$here/idle.mjs" "$base" > check.log 2>&1 || fail "$(cat check.log)"
 fi
 
 kill -TERM "$server"
@@ -209,13 +247,62 @@ expect "status after SIGTERM under load" 0 "$status"
 grep -q ' 503$' statuses.txt || fail "nobody who waits is told that the server stops: $(cat statuses.txt)"
 ! grep -qE ' (500|4..)$' statuses.txt || fail "other answers: $(cat statuses.txt)"
 
+# the log: a line for each request, no keys and no prompts, written to its end when the server stops
+start --model language --api-key-file keys.txt --log access.log
+grep -qF "loading model language from language ..." server.log || fail "it does not say what it loads: $(cat server.log)"
+ask 200 /v1/completions -H 'x-api-key: secret-1' -H 'X-Request-Id: mine-1' \
+  -d '{"prompt": "the cat", "max_tokens": 3, "seed": 1}'
+has_header "x-request-id: mine-1"
+ask 401 '/v1/models?q=private' -H 'x-api-key: secret-9'
+has "\"request_id\":\"$(tr -d '\r' < head.txt | sed -n 's/^X-Request-Id: //p')\""
+ask 404 '/a%0Ab%20c' -H 'x-api-key: secret-1'
+mv access.log access.1.log
+kill -HUP "$server"
+for ((i = 0; i < 100; i++)); do
+  [ ! -e access.log ] || break
+  sleep 0.1
+done
+ask 200 /health
+kill -INT "$server"
+wait "$server" || fail "the server ends with status $?"
+server=
+number='[0-9.]*'
+grep -qxE "$number-$number-[0-9T:.]*Z 127.0.0.1 POST /v1/completions 200 $number $number language 7 3 mine-1" access.1.log ||
+  fail "no line of the completion: $(cat access.1.log)"
+grep -qE " GET /v1/models 401 $number $number - - - [0-9a-f]{16}$" access.1.log || fail "no 401: $(cat access.1.log)"
+grep -qF " GET /a%0Ab%20c 404 " access.1.log || fail "no escaped path: $(cat access.1.log)"
+expect "lines before the log was opened again" 3 "$(wc -l < access.1.log)"
+grep -qF " GET /health 200 " access.log || fail "no line after the log was opened again"
+! grep -qE "secret|private|the cat" access.log access.1.log server.log || fail "secrets in a log"
+start --model language --log - --log-format json
+ask 200 /health
+end_server
+grep -qE '^\{"bytes":[0-9]+,.*"path":"/health".*"status":200' server.log || fail "no JSON: $(cat server.log)"
+
 # what cannot be served
-expect_failure "no-such-folder" "$heed" serve --model no-such-folder --port 0
+expect_failure "cannot load model absent from no-such-folder: " "$heed" serve --model absent=no-such-folder --port 0
+expect_failure "cannot load model empty from ./empty: " "$heed" serve --model ./empty --port 0
 expect_failure "there is nothing to serve" "$heed" serve --port 0
-expect_failure "two models are called language" "$heed" serve --model language --model language=piano --port 0
+expect_failure "two models are named language" "$heed" serve --model language --model language=piano --port 0
+for model in =language language= =; do
+  expect_failure "--model is $model, expected [NAME=]DIR" "$heed" serve --model "$model" --port 0
+done
 : > empty.txt
-expect_failure "has no key" "$heed" serve --model language --api-key-file empty.txt --port 0
+expect_error "empty.txt has no key" "$heed" serve --model language --api-key-file empty.txt --port 0
+printf 'a key with spaces\n' > spaces.txt
+expect_error "an API key contains a space" "$heed" serve --model language --api-key-file spaces.txt --port 0
+expect_error "no-such-keys.txt" "$heed" serve --model language --api-key-file no-such-keys.txt --port 0
+expect_error "cannot write the log no-such-folder/a.log: No such file" "$heed" serve --model language --log no-such-folder/a.log
+expect_failure "--log-format" "$heed" serve --model language --log-format xml
+expect_failure "--port" "$heed" serve --model language --port 70000
+grep -qF 65535 err.txt || fail "--port 70000: $(cat err.txt)"
+expect_error "allow_origin is example.org, expected * or an origin such as https://example.org" \
+  "$heed" serve --model language --allow-origin example.org --port 0
+expect_error "no-such-folder is not a run folder" "$heed" serve --run no-such-folder --port 0
+expect_error "two runs are named pairs" "$heed" serve --run pairs --run ./pairs --port 0
 start --model language
-expect_failure "cannot listen on 127.0.0.1:${base##*:}" "$heed" serve --model language --port "${base##*:}"
+port=${base##*:}
+expect_error "cannot listen on 127.0.0.1:$port: port $port is already in use; choose another one with --port N" \
+  "$heed" serve --model language --port "$port"
 
 exit $failed

@@ -32,6 +32,9 @@ struct OpCase {
   std::vector<Input> inputs;
   Run run;
   Reference reference;
+  // Straight-through estimators: what the gradient is that of, since the values have none. Empty:
+  // the reference.
+  Reference surrogate = {};
   double tolerance = 1e-4;       // f32, relative to the typical size of the values
   double bf16_tolerance = 0.03;  // the same
   bool f32_only = false;         // for ops that have no bf16 form; say why in the case

@@ -85,7 +85,9 @@ struct Ended {
 
 inline Ended train(const Json& recipe, const std::filesystem::path& run, Watcher& watcher,
                    bool resume = false) {
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, resume, watcher), watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run,
+                              resume ? RunStart::resume : RunStart::anew, watcher),
+                  watcher);
   const TrainEnd end = trainer.run(watcher.stop);
   return {end, trainer.state()};
 }

@@ -63,12 +63,12 @@ TEST(AccompanyTask, LearnsToFollowTheMelody) {
   for (const ValidationReport& report : watcher.validations) {
     best = std::min(best, report.score.loss);
   }
-  EXPECT_NEAR(mean_loss(*loaded->model, held_out), best, 1e-4);
+  EXPECT_NEAR(mean_loss(token_loss(*loaded->model), held_out), best, 1e-4);
   Watcher again;
-  const Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", true, again),
-                        again);
+  const Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::resume, again), again);
   const std::string line = trainer.test();
-  EXPECT_NE(line.find(" nats a token of the accompaniment, perplexity 1."), std::string::npos)
+  EXPECT_NE(line.find(" nats per token of the accompaniment, perplexity 1."), std::string::npos)
       << line;
   EXPECT_NE(line.find("over 108 in 3 pieces, END not counted"), std::string::npos) << line;
 }
@@ -104,7 +104,7 @@ TEST(AccompanyTask, Errors) {
   Json none = recipe;
   none["data"].erase("chorales");
   EXPECT_EQ(error_of([&] { parse_recipe(none, "test"); }),
-            "[test] task accompany learns from exactly one of: data.midi, data.chorales");
+            "[test] task accompany trains on exactly one of: data.midi, data.chorales");
   Json decoder = recipe;
   decoder["model"] = {{"kind", "music_transformer"}, {"width", 16}, {"heads", 2}};
   EXPECT_EQ(error_of([&] { train(decoder, folder / "decoder"); }),

@@ -39,8 +39,8 @@ TEST(ClassifyTask, LearnsClassesAndSavesTheirNames) {
   const TemporaryFolder folder;
   Watcher watcher;
   const Json recipe = letter_recipe(folder);
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                  watcher);
+  Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher), watcher);
   trainer.run(watcher.stop);
   ASSERT_EQ(watcher.validations.size(), 3U);
   const Score& score = watcher.validations.back().score;
@@ -155,7 +155,7 @@ TEST(ClassifyTask, BeginsWithAMaskedModel) {
   recipe["model"] = {{"kind", "bert"}, {"dropout", 0.25}};
   NotedWatcher watcher;
   train(recipe, folder / "run", watcher);
-  ASSERT_EQ(watcher.notes.size(), 2U);
+  ASSERT_EQ(watcher.notes.size(), 1U);
   EXPECT_EQ(watcher.notes[0], fmt::format("begins with {}; new: classes.weight, classes.bias",
                                           (folder / "masked").string()));
   const auto before = load_as<TextEncoder>(folder / "masked", DType::f32);
@@ -177,7 +177,7 @@ TEST(ClassifyTask, BeginsWithAMaskedModel) {
   Json other = recipe;
   other["model"] = {{"kind", "rnn_encoder"}};
   expect_error([&] { train(other, folder / "other"); },
-               fmt::format("[train] {} is a \"bert\", the recipe wants a \"rnn_encoder\"",
+               fmt::format("[train] {} is a \"bert\", the recipe needs a \"rnn_encoder\"",
                            (folder / "masked").string()));
 }
 
@@ -209,11 +209,11 @@ TEST_F(ClassifyErrors, NameFileLineAndLabel) {
   EXPECT_EQ(error({good}, "a\tyes\nb\tperhaps\n"),
             fmt::format("[{}:2] the label perhaps does not occur in the training data",
                         path("valid.tsv")));
-  EXPECT_EQ(
-      error({"a\t1\nb\t2.5\n", "c\t3\nd\tx1\n"}, "", {{"score", true}}),
-      fmt::format("[{}:2] the label x1 is no number, but data.score is true", path("train-1.tsv")));
+  EXPECT_EQ(error({"a\t1\nb\t2.5\n", "c\t3\nd\tx1\n"}, "", {{"score", true}}),
+            fmt::format("[{}:2] the label x1 is not a number, but data.score is true",
+                        path("train-1.tsv")));
   EXPECT_EQ(error({"a\t1\nb\tnan\n"}, "", {{"score", true}}),
-            fmt::format("[{}:2] the label nan is no number, but data.score is true",
+            fmt::format("[{}:2] the label nan is not a number, but data.score is true",
                         path("train-0.tsv")));
   EXPECT_EQ(error({"a\tyes\nb\tyes\n"}),
             "[classify] the column of labels has 1 different values, expected 2 to 10000; is it "
@@ -226,7 +226,7 @@ TEST_F(ClassifyErrors, NameFileLineAndLabel) {
 }
 
 TEST_F(ClassifyErrors, OfRecipes) {
-  EXPECT_EQ(error({}), "[test] task classify names no file to learn from: set data.table");
+  EXPECT_EQ(error({}), "[test] task classify names no training data: set data.table");
   Json recipe = letter_recipe(folder);
   recipe["data"]["score"] = true;
   recipe["validation"]["metric"] = "accuracy";

@@ -56,7 +56,7 @@ TEST(LanguageTask, LearnsAVerseByHeart) {
   recipe["validation"]["every"] = 20;
   const fs::path run = folder / "run";
   Watcher watcher;
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, false, watcher), watcher);
+  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, RunStart::anew, watcher), watcher);
   EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
   ASSERT_EQ(watcher.validations.size(), 3U);
   EXPECT_LT(watcher.validations.back().score.loss, 0.4);  // guessing costs log(17) = 2.8
@@ -154,7 +154,7 @@ TEST(LanguageTask, BeginsWithOtherWeights) {
   recipe["model"] = {{"kind", "transformer"}};
   EXPECT_EQ(error_of([&] { train(recipe, folder / "other"); }),
             "[train] " + (folder / "first").string() +
-                " is a \"gpt2\", the recipe wants a \"transformer\"");
+                " is a \"gpt2\", the recipe needs a \"transformer\"");
 }
 
 TEST(LanguageTask, HoldsOutAShare) {
@@ -200,7 +200,7 @@ TEST(LanguageTask, AParameterThatTheModelDoesNotHaveIsAnErrorBeforeTheFirstStep)
   Watcher watcher;
   EXPECT_EQ(error_of([&] {
               prepare_run(parse_recipe(language_recipe(folder), "test", kinds), folder / "run",
-                          false, watcher);
+                          RunStart::anew, watcher);
             }),
             "[train] task language has the parameter head.weight, which a model of its "
             "configuration does not have");
@@ -216,11 +216,11 @@ TEST(LanguageTask, RecipesThatCannotBeTrained) {
     return error_of([&] { train(changed, folder / fmt::format("run-{}", trial++)); });
   };
   EXPECT_EQ(error_with("data", "text", Json::array()),
-            "[test] task language names no file to learn from: set data.text");
+            "[test] task language names no training data: set data.text");
   EXPECT_EQ(error_with("model", "kind", "bert").substr(0, 8), "[test] t");  // has no context
   const std::string few = folder.write("few.txt", "the fox").string();
   EXPECT_EQ(error_with("data", "text", Json::array({few})),
-            "[text] there are 9 tokens, expected more than the 32 that the model looks at; give "
+            "[text] there are 9 tokens, expected more than the context of 32; give "
             "more text or a smaller model.context");
   const std::string empty = folder.write("empty.txt", "").string();
   EXPECT_EQ(error_with("data", "valid_text", empty),

@@ -156,7 +156,7 @@ TEST(MaskedTask, SaysWhatIsWrong) {
   recipe["data"]["text"] = {folder.write("one.txt", "a b\n").string()};
   EXPECT_EQ(error(recipe), "[masked] there are 1 lines to learn from, expected more");
   recipe["data"]["text"] = Json::array();
-  EXPECT_EQ(error(recipe), "[test] task masked names no file to learn from: set data.text");
+  EXPECT_EQ(error(recipe), "[test] task masked names no training data: set data.text");
 }
 
 }  // namespace

@@ -77,9 +77,9 @@ TEST(MusicTask, LearnsTunesByHeart) {
     EXPECT_EQ(said.front().forgotten, 0);
     // The trainer's line about the test set.
     Watcher again;
-    Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, true, again), again);
+    Trainer trainer(prepare_run(parse_recipe(recipe, "test"), run, RunStart::resume, again), again);
     const std::string line = trainer.test();
-    EXPECT_NE(line.find(" nats a token, perplexity "), std::string::npos) << line;
+    EXPECT_NE(line.find(" nats per token, perplexity "), std::string::npos) << line;
     EXPECT_NE(line.find("over 97 in 1 pieces, END counted"), std::string::npos) << line;
   }
 }
@@ -129,7 +129,8 @@ TEST(MusicTask, ChoralesAreJudgedByTheirVoiceTokens) {
   EXPECT_NEAR(best, expected, 1e-4);
   EXPECT_LT(best, watcher.validations.front().score.loss + 1e-9);
   Watcher again;
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", true, again), again);
+  Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::resume, again), again);
   EXPECT_NE(trainer.test().find("over 160 in 2 pieces, END not counted"), std::string::npos);
 }
 
@@ -141,8 +142,8 @@ TEST(MusicTask, HoldsOutFilesByTheirNames) {
   recipe["data"]["valid_share"] = 0.3;
   const auto begun = [&](const Json& wanted, const char* run) {
     Watcher watcher;
-    const Trainer trainer(prepare_run(parse_recipe(wanted, "test"), folder / run, false, watcher),
-                          watcher);
+    const Trainer trainer(
+        prepare_run(parse_recipe(wanted, "test"), folder / run, RunStart::anew, watcher), watcher);
     return watcher.run;
   };
   // A batch of 256 tokens takes eight of these tunes of 17, which count as 32.
@@ -162,8 +163,8 @@ TEST(MusicTask, BadFilesAreSkippedAndNamed) {
   const Json recipe = music_recipe(folder);
   const std::string broken = folder.write("tunes/broken.mid", "MThd").string();
   Watcher watcher;
-  const Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                        watcher);
+  const Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher), watcher);
   EXPECT_NE(watcher.run.skipped.find("skipped 1 MIDI file"), std::string::npos);
   EXPECT_NE(watcher.run.skipped.find(broken), std::string::npos);
 }
@@ -178,10 +179,10 @@ TEST(MusicTask, Errors) {
     return error_of([&] { train(changed, folder / ("run" + std::to_string(++runs))); });
   };
   EXPECT_EQ(error_with("data", "midi", Json::array()),
-            "[test] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
+            "[test] task music trains on exactly one of: data.midi, data.chorales, or builtin = "
             "\"demo\"");
   EXPECT_EQ(error_with("data", "chorales", "x.json"),
-            "[test] task music learns from exactly one of: data.midi, data.chorales, or builtin = "
+            "[test] task music trains on exactly one of: data.midi, data.chorales, or builtin = "
             "\"demo\"");
   EXPECT_EQ(error_with("data", "form", "chorale"),
             "[test] data.form is chorale, which only data.chorales can have");

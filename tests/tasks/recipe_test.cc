@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <optional>
+#include <algorithm>
+#include <iterator>
 
+#include "data/catalogue.h"
+#include "support/environment.h"
 #include "support/error_of.h"
 #include "support/model_kinds.h"
 #include "support/text_files.h"
@@ -15,6 +17,7 @@ namespace heed {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::EnvironmentVariable;
 using testing::error_of;
 using testing::TemporaryFolder;
 using Texts = std::vector<std::string>;
@@ -39,25 +42,6 @@ Recipe recipe_of(const std::string& text, const Texts& settings = {}) {
 }
 
 TranslateConfig own(const Recipe& recipe) { return own_config<TranslateConfig>(recipe); }
-
-// Sets a variable of the environment, or removes it, for as long as it lives.
-class EnvironmentVariable {
- public:
-  EnvironmentVariable(const char* name, const char* value) : name_(name) {
-    if (const char* before = std::getenv(name)) {
-      before_ = before;
-    }
-    set(value);
-  }
-  ~EnvironmentVariable() { set(before_ ? before_->c_str() : nullptr); }
-  EnvironmentVariable(const EnvironmentVariable&) = delete;
-  EnvironmentVariable& operator=(const EnvironmentVariable&) = delete;
-
- private:
-  void set(const char* value) { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
-  const char* name_;
-  std::optional<std::string> before_;
-};
 
 TEST(Recipe, EveryRecipeOfTheRepositoryIsValidAndRoundTrips) {
   int seen = 0;
@@ -111,8 +95,8 @@ TEST(Recipe, WrongTypesNameKeyAndValue) {
             "[FILE] text.joint is 1, expected true or false");
   EXPECT_EQ(error_of_recipe(kSmall, {"text.kind=3"}),
             "[FILE] text.kind is 3, expected a text in quotes");
-  EXPECT_EQ(error_of_recipe(kSmall, {"data.source=a.en"}),
-            "[FILE] data.source is \"a.en\", expected a list");
+  EXPECT_EQ(error_of_recipe(kSmall, {"data.source={file = \"a.en\"}"}),
+            "[FILE] data.source is a table, expected a list");
   EXPECT_EQ(error_of_recipe("train = 3\n"), "[FILE] train is 3, expected a table");
   EXPECT_EQ(error_of_recipe(kSmall, {"model=3"}), "[FILE] model is 3, expected a table");
   EXPECT_EQ(error_of_recipe(kSmall, {"model.preset=3"}),
@@ -259,7 +243,7 @@ TEST(Recipe, TheDataFolderIsFilledIn) {
     EXPECT_EQ(own(recipe).text.folder, "/big/disk/t");
   }
   const EnvironmentVariable variable("HEED_DATA", nullptr);
-  EXPECT_EQ(own(recipe_of(text)).data.source, Texts{"../shared/data/x.en"});
+  EXPECT_EQ(own(recipe_of(text)).data.source, Texts{(data_folder() / "x.en").string()});
 }
 
 TEST(Recipe, FilesAreRelativeToIt) {
@@ -268,6 +252,19 @@ TEST(Recipe, FilesAreRelativeToIt) {
       "r.toml", "[data]\ntsv = [\"pairs.tsv\", \"-\", \"/abs.tsv\"]\n[train]\nsteps = 1\n");
   const Texts wanted{(folder / "pairs.tsv").string(), "-", "/abs.tsv"};
   EXPECT_EQ(own(read_recipe(file)).data.tsv, wanted);
+}
+
+// The current folder has a file of the same name: recipes mean their own, settings the current one.
+TEST(Recipe, FilesBesideItComeBeforeThoseOfTheCurrentFolder) {
+  const std::string name = "CONTRIBUTING.md";
+  ASSERT_TRUE(fs::exists(name));
+  const TemporaryFolder folder;
+  const fs::path file =
+      folder.write("r.toml", "[data]\ntsv = [\"" + name + "\"]\n[train]\nsteps = 1\n");
+  EXPECT_EQ(own(read_recipe(file)).data.tsv, Texts{name});
+  folder.write(name, "a\tb\n");
+  EXPECT_EQ(own(read_recipe(file)).data.tsv, Texts{(folder / name).string()});
+  EXPECT_EQ(own(read_recipe(file, Texts{"data.tsv=['" + name + "']"})).data.tsv, Texts{name});
 }
 
 // Also where the base lies in another folder.
@@ -295,6 +292,16 @@ TEST(Recipe, AMissingFileIsNamedWithItsKey) {
             "[r] data.tsv names " + (folder / "gone.tsv").string() + ", which does not exist");
   const Recipe there = read_recipe(file, Texts{"data.tsv=['there.tsv']"});
   EXPECT_EQ(error_of([&] { check_files(there, "r"); }), "no error");
+}
+
+TEST(Recipe, AMissingDataSetSaysWhereToGetIt) {
+  const EnvironmentVariable variable("HEED_DATA", "/nowhere");
+  const std::string file = "recipes/translation/multi30k.toml";
+  EXPECT_EQ(error_of([&] { check_files(read_recipe(file), file); }),
+            "[" + file +
+                "] data.source names /nowhere/multi30k/train.en.gz, which does not exist; `heed "
+                "data get multi30k` fetches it into HEED_DATA, which is /nowhere; or set HEED_DATA "
+                "to the folder that holds multi30k");
 }
 
 // A recipe may be the base of recipes of several tasks.
@@ -348,6 +355,23 @@ TEST(Recipe, EveryTaskListsItsKeysAndHasADefaultModel) {
       EXPECT_FALSE(field.help.empty()) << field.name;
     }
     EXPECT_TRUE(defaults["data"].contains("batch_tokens"));
+  }
+}
+
+TEST(Recipe, KeysAreExplainedWithoutReadingTheOthers) {
+  std::vector<config::FieldHelp> keys;
+  config::describe(Recipe{}, keys);
+  for (const TaskKind& task : tasks()) {
+    std::ranges::copy(task.fields(), std::back_inserter(keys));
+  }
+  for (const ModelHelp& model : describe_models()) {
+    std::ranges::copy(model.fields, std::back_inserter(keys));
+  }
+  for (const config::FieldHelp& key : keys) {
+    for (const char* beginning : {"of ", "that ", "and ", "its ", "their ", "says ", "as "}) {
+      EXPECT_FALSE(key.help.starts_with(beginning)) << key.name << ": " << key.help;
+    }
+    EXPECT_EQ(key.help.find("so many"), std::string::npos) << key.name << ": " << key.help;
   }
 }
 

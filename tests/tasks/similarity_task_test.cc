@@ -72,8 +72,8 @@ TEST(SimilarityTask, CosinesFollowTheScores) {
   Json recipe = pairs_recipe(folder, overlap_table);
   recipe["validation"]["every"] = 10;
   Watcher watcher;
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                  watcher);
+  Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher), watcher);
   trainer.run(watcher.stop);
   const Score& first = watcher.validations.front().score;
   const Score& last = watcher.validations.back().score;
@@ -101,8 +101,9 @@ TEST(SimilarityTask, PairsOfABatchBelongTogether) {
     recipe["similarity"] = {{"loss", "in_batch"}, {"pooling", pooling}};
     recipe["validation"]["every"] = 10;
     Watcher watcher;
-    Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                    watcher);
+    Trainer trainer(
+        prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher),
+        watcher);
     trainer.run(watcher.stop);
     EXPECT_EQ(watcher.validations.back().score.metric, "");
     EXPECT_LT(watcher.validations.back().score.loss, 0.5 * watcher.validations.front().score.loss);
@@ -155,7 +156,7 @@ TEST(SimilarityTask, SaysWhatIsWrong) {
   const std::string bad =
       folder.write("bad.tsv", "left\tright\tscore\na\tb\t1\nc\td\thigh\n").string();
   recipe["data"]["table"].push_back(bad);
-  EXPECT_EQ(error(recipe), fmt::format("[{}:3] the score high is no number", bad));
+  EXPECT_EQ(error(recipe), fmt::format("[{}:3] the score high is not a number", bad));
   const std::string same =
       folder.write("same.tsv", "left\tright\tscore\na\tb\t2\nc\td\t2\n").string();
   recipe["data"]["table"] = {same};

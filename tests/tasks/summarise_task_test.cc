@@ -54,7 +54,7 @@ TEST(SummariseTask, LearnsWhatMatters) {
     const TemporaryFolder folder;
     Watcher watcher;
     const Recipe recipe = parse_recipe(summarise_recipe(folder, attention), "test");
-    Trainer trainer(prepare_run(recipe, folder / "run", false, watcher), watcher);
+    Trainer trainer(prepare_run(recipe, folder / "run", RunStart::anew, watcher), watcher);
     EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
     ASSERT_EQ(watcher.validations.size(), 1U);
     EXPECT_LT(watcher.validations.back().score.loss, 0.1);  // guessing costs log(5) / 3 = 0.54
@@ -76,16 +76,18 @@ TEST(SummariseTask, LongSourcesLoseTheirEndAndLongSummariesAreNamed) {
   recipe["validation"]["every"] = 0;
   folder.write("train.tsv", std::string(100, 'a') + "\tb\nab\tc\n");
   Watcher watcher;
-  Trainer fits(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher), watcher);
+  Trainer fits(prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher),
+               watcher);
   EXPECT_EQ(fits.run(watcher.stop), TrainEnd::finished);
 
   folder.write("train.tsv", "ab\tc\nab\t" + std::string(30, 'c') + "\n");
   EXPECT_EQ(error_of([&] {
-              Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "other", false, watcher),
+              Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "other", RunStart::anew,
+                                  watcher),
                       watcher);
             }),
             "[" + (folder / "train.tsv").string() +
-                ":2] the summary has 31 tokens, the model looks at 24: take a longer "
+                ":2] the summary has 31 tokens, the context of the model is 24: raise "
                 "model.context");
 }
 
@@ -94,11 +96,12 @@ TEST(SummariseTask, AsksForTheColumnOfSummaries) {
   Json recipe = summarise_recipe(folder, "F");
   recipe["data"]["pair_column"] = "";
   Watcher watcher;
-  EXPECT_EQ(error_of([&] {
-              Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                      watcher);
-            }),
-            "[test] data.pair_column is empty, expected the column of the summaries");
+  EXPECT_EQ(
+      error_of([&] {
+        Trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher),
+                watcher);
+      }),
+      "[test] data.pair_column is empty, expected the column of the summaries");
 }
 
 }  // namespace

@@ -236,8 +236,8 @@ TEST(Tokenizer, TrainingSaysWhatIsWrong) {
   EXPECT_EQ(
       train(kCorpus, {.kind = "bep"}),
       "[tokenizer] kind is \"bep\", expected one of: unigram, bpe, byte_bpe, wordpiece, word, "
-      "char, token; the nearest is \"bpe\"");
-  EXPECT_NE(train(kCorpus, {.kind = "tokens"}).find("the nearest is \"token\""), std::string::npos);
+      "char, token; did you mean \"bpe\"?");
+  EXPECT_NE(train(kCorpus, {.kind = "tokens"}).find("did you mean \"token\"?"), std::string::npos);
   EXPECT_EQ(train(kCorpus, {.kind = "byte_bpe", .vocabulary = 100}),
             "[tokenizer] vocabulary is 100, expected at least 257: bytes and \"<|endoftext|>\"");
   for (const char* kind : {"byte_bpe", "token"}) {

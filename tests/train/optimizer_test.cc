@@ -212,6 +212,31 @@ void run_steps(ParameterStore& store, Optimizer& optimizer, int first, int last)
   }
 }
 
+// Weights that are not trained get no gradient, and nothing else moves them either.
+TEST(Optimizer, LeavesWhatIsNotTrainedAsItIs) {
+  for (const OptimizerConfig& config : variants()) {
+    ParameterStore store;
+    add_parameters(store, DType::f32);
+    const std::vector<float> matrix = store.find("matrix").value.to_vector();
+    const std::vector<float> bias = store.find("bias").value.to_vector();
+    const std::vector<float> filter = store.find("filter").value.to_vector();
+    store.train_only([](std::string_view name) { return name != "matrix" && name != "bias"; });
+    EXPECT_FALSE(needs_grad(store.find("matrix").compute));
+    const auto optimizer = make_optimizer(store, config);
+    for (int step = 1; step <= 3; ++step) {
+      set_gradients(store, step);
+      for (const char* name : {"matrix", "bias"}) {
+        store.find(name).slot.written = false;  // nobody contributes
+      }
+      optimizer->step(0.1F);
+    }
+    SCOPED_TRACE(config::write(config).dump());
+    EXPECT_EQ(store.find("matrix").value.to_vector(), matrix);
+    EXPECT_EQ(store.find("bias").value.to_vector(), bias);
+    EXPECT_NE(store.find("filter").value.to_vector(), filter);
+  }
+}
+
 TEST(Optimizer, RestoredStateGoesOnWithTheSameBits) {
   for (const OptimizerConfig& config : variants()) {
     SCOPED_TRACE(config::write(config).dump());

@@ -1,5 +1,9 @@
 // Runs that are interrupted and resumed end with the same bits as those that are not.
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <thread>
 
 #include "support/error_of.h"
 #include "support/tiny_training.h"
@@ -140,7 +144,8 @@ TEST(Resume, WithoutACheckpointStartsAnew) {
   {
     Watcher watcher;  // killed before the first checkpoint
     const Trainer trainer(
-        prepare_run(parse_recipe(recipe, "test"), folder / "begun", false, watcher), watcher);
+        prepare_run(parse_recipe(recipe, "test"), folder / "begun", RunStart::anew, watcher),
+        watcher);
   }
   Watcher watcher;
   train(recipe, folder / "begun", watcher, true);
@@ -194,15 +199,18 @@ TEST(Resume, WithAnotherRecipeIsAnErrorThatNamesTheKey) {
     changed[table][key] = value;
     return error_of([&] { train(changed, run, true); });
   };
-  const auto expected = [&](const char* key) {
-    return fmt::format("[train] {} was begun with another {}; a resumed run must have the same",
-                       run.string(), key);
+  const auto expected = [&](const char* key, const char* before, const char* now) {
+    return fmt::format(
+        "[train] {} was begun with {} = {}, and the recipe now has {}; a resumed run must have the "
+        "same (--force starts over)",
+        run.string(), key, before, now);
   };
-  EXPECT_EQ(resumed_with("train", "seed", 2), expected("train.seed"));
-  EXPECT_EQ(resumed_with("model", "width", 32), expected("model.width"));
-  EXPECT_EQ(resumed_with("optimizer", "beta1", 0.5), expected("optimizer.beta1"));
-  EXPECT_EQ(resumed_with("data", "batch_tokens", 64), expected("data.batch_tokens"));
-  EXPECT_EQ(resumed_with("checkpoint", "every", 5), expected("checkpoint.every"));
+  EXPECT_EQ(resumed_with("train", "seed", 2), expected("train.seed", "1", "2"));
+  EXPECT_EQ(resumed_with("model", "width", 32), expected("model.width", "16", "32"));
+  EXPECT_EQ(resumed_with("optimizer", "kind", "sgd"),
+            expected("optimizer.kind", "\"adam\"", "\"sgd\""));
+  EXPECT_EQ(resumed_with("data", "batch_tokens", 64), expected("data.batch_tokens", "128", "64"));
+  EXPECT_EQ(resumed_with("checkpoint", "every", 5), expected("checkpoint.every", "4", "5"));
   // What the weights do not depend on may change.
   EXPECT_EQ(resumed_with("train", "log_every", 7), "no error");
 }
@@ -213,9 +221,125 @@ TEST(Resume, IsNeededWhereARunIsAlready) {
   Watcher watcher(2);
   train(recipe, folder / "run", watcher);
   EXPECT_EQ(error_of([&] { train(recipe, folder / "run"); }),
-            fmt::format("[train] {} holds a run already: continue it with --resume, or give "
-                        "another --out",
+            fmt::format("[train] {} holds a run already: continue it with --resume, replace it "
+                        "with --force, or give another --out",
                         (folder / "run").string()));
+}
+
+// Asks to stop in the middle of a validation, by what an op of it does.
+class StopsWhileValidating : public Watcher {
+ public:
+  explicit StopsWhileValidating(int64_t step) : step_(step) {}
+  void advanced(const Advance& advance) override { now_ = advance.step; }
+  void doing(const std::string& what) override {
+    stop = stop || (what == "validating" && now_ == step_);
+  }
+
+ private:
+  int64_t step_;
+  int64_t now_ = 0;
+};
+
+TEST(Resume, GivesTheSameBitsAfterAnInterruptedValidation) {
+  const TemporaryFolder folder;
+  Json recipe = tiny_recipe(folder);
+  recipe["train"]["average"] = 2;
+  recipe["checkpoint"]["every"] = 5;
+  train(recipe, folder / "whole");
+  for (const int64_t step : {5, 15, 24}) {  // the last one is that of the end
+    SCOPED_TRACE(step);
+    const fs::path run = folder / fmt::format("parts-{}", step);
+    StopsWhileValidating watcher(step);
+    const Ended ended = train(recipe, run, watcher);
+    EXPECT_EQ(ended.end, TrainEnd::interrupted);
+    EXPECT_EQ(ended.state.step, step);
+    EXPECT_TRUE(watcher.validations.empty() || watcher.validations.back().step < step);
+    EXPECT_EQ(train(recipe, run, true).end, TrainEnd::finished);
+    expect_same_tensors(folder / "whole", run);
+  }
+}
+
+// The flag is set by another thread, so that it hits ops of forward and backward passes.
+TEST(Resume, GivesTheSameBitsAfterAnInterruptedStep) {
+  const TemporaryFolder folder;
+  Json recipe = tiny_recipe(folder);
+  recipe["train"]["steps"] = 40;
+  train(recipe, folder / "whole");
+  Ended ended{TrainEnd::interrupted, {}};
+  int interruptions = 0;
+  for (; ended.end == TrainEnd::interrupted && interruptions < 1000; ++interruptions) {
+    Watcher watcher;
+    std::jthread other([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20 + 30 * interruptions));
+      watcher.stop = true;
+    });
+    ended = train(recipe, folder / "parts", watcher, true);
+  }
+  EXPECT_GT(interruptions, 1);
+  expect_same_tensors(folder / "whole", folder / "parts");
+}
+
+TEST(RunFolder, IsTrainedInByOneAtATime) {
+  const TemporaryFolder folder;
+  const Json recipe = tiny_recipe(folder);
+  Watcher watcher;
+  const auto run =
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher);
+  for (const bool resume : {false, true}) {
+    EXPECT_EQ(error_of([&] { train(recipe, folder / "run", resume); }),
+              fmt::format("[file] {} is in use by process {}; wait until it has ended, or end it",
+                          (folder / "run").string(), ::getpid()));
+  }
+}
+
+TEST(RunFolder, IsNotThereAfterAStartThatFailed) {
+  const TemporaryFolder folder;
+  Json recipe = tiny_recipe(folder);
+  recipe["model"]["width"] = 15;
+  EXPECT_EQ(error_of([&] { train(recipe, folder / "new/run"); }),
+            "[attention] width is 15, expected a multiple of 2 heads");
+  EXPECT_FALSE(fs::exists(folder / "new"));
+  recipe["model"]["width"] = 16;
+  folder.write("train.tgt", "too\nfew\n");  // shows when the data is read
+  EXPECT_NE(error_of([&] { train(recipe, folder / "new/run"); }).find("has 2"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder / "new"));
+}
+
+TEST(RunFolder, IsReplacedOnlyWhereThatIsAskedFor) {
+  const TemporaryFolder folder;
+  const Json recipe = tiny_recipe(folder);
+  Json other = recipe;
+  other["model"]["width"] = 32;
+  train(recipe, folder / "whole");
+  train(other, folder / "run");
+  write_file(folder / "run/notes.txt", "mine");
+  Json wrong = recipe;
+  wrong["model"]["width"] = 15;
+  const auto replace = [&](const Json& with) {
+    Watcher watcher;
+    Trainer trainer(
+        prepare_run(parse_recipe(with, "test"), folder / "run", RunStart::replace, watcher),
+        watcher);
+    trainer.run(watcher.stop);
+  };
+  EXPECT_NE(error_of([&] { replace(wrong); }), "no error");
+  EXPECT_EQ(load_config(folder / "run").spec().width, 32);  // not lost to a start that failed
+  replace(recipe);
+  expect_same_tensors(folder / "whole", folder / "run");
+  EXPECT_EQ(read_file(folder / "run/notes.txt"), "mine");
+}
+
+TEST(RunFolder, IsNotThatOfAnotherModel) {
+  const TemporaryFolder folder;
+  const Json recipe = tiny_recipe(folder);
+  train(recipe, folder / "run");
+  average_models({folder / "run"}, folder / "model");
+  for (const bool resume : {false, true}) {
+    EXPECT_EQ(error_of([&] { train(recipe, folder / "model", resume); }),
+              fmt::format("[train] {} holds another model: give another --out, or replace it with "
+                          "--force",
+                          (folder / "model").string()));
+  }
 }
 
 TEST(Resume, FromDamagedFilesNamesThem) {

@@ -54,7 +54,8 @@ TEST(Trainer, LearnsAndLeavesAModelFolder) {
   for (const ValidationReport& report : watcher.validations) {
     best = std::min(best, report.score.loss);
   }
-  EXPECT_NEAR(set.loss(*loaded->model), best, 1e-6);  // what is kept is the best, not the last
+  EXPECT_NEAR(set.loss(token_loss(*loaded->model)), best,
+              1e-6);  // what is kept is the best, not the last
 }
 
 TEST(Trainer, BeginsWithAnotherModel) {
@@ -150,8 +151,8 @@ TEST(Trainer, GivesUpAfterStepsThatAreNotFinite) {
   recipe["schedule"]["rate"] = 1e30;
   recipe["checkpoint"] = {{"every", 1}, {"keep", 10}};
   Watcher watcher;
-  Trainer trainer(prepare_run(parse_recipe(recipe, "test"), folder / "run", false, watcher),
-                  watcher);
+  Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher), watcher);
   const std::string error = error_of([&] { trainer.run(watcher.stop); });
   EXPECT_EQ(error.rfind("[train] 3 steps in a row had a loss or gradient that is not finite", 0),
             0U)

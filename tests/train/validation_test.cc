@@ -41,9 +41,11 @@ TEST_F(Validation, LossIsTheMeanOverTokensHoweverTheyAreBatched) {
   const ValidationSet one(Texts{"abc"}, Texts{"cba"}, setting());
   const ValidationSet other(Texts{"abcdefgh"}, Texts{"hgfedcba"}, setting());
   const ValidationSet both(Texts{"abc", "abcdefgh"}, Texts{"cba", "hgfedcba"}, setting());
-  const double expected = (4 * one.loss(*model_->model) + 9 * other.loss(*model_->model)) / 13;
-  EXPECT_NEAR(both.loss(*model_->model), expected, 1e-6);
-  EXPECT_NEAR(valid(16).loss(*model_->model), valid(4096).loss(*model_->model), 1e-6);
+  const double expected =
+      (4 * one.loss(token_loss(*model_->model)) + 9 * other.loss(token_loss(*model_->model))) / 13;
+  EXPECT_NEAR(both.loss(token_loss(*model_->model)), expected, 1e-6);
+  EXPECT_NEAR(valid(16).loss(token_loss(*model_->model)),
+              valid(4096).loss(token_loss(*model_->model)), 1e-6);
 }
 
 // The vocabulary of the model is rounded up to 16; the 12 of the tokenizer are all it may say.
@@ -61,7 +63,8 @@ TEST_F(Validation, WeightsThatAreNoNumbersGiveAScoreAndNoError) {
     std::ranges::fill(entry.value.span<float>(), std::nanf(""));
   }
   for (const int64_t beam : {1, 4}) {
-    const ValidationScore score = valid().score(*model_->model, {.decode = {.beam = beam}});
+    const ValidationScore score =
+        valid().score(*model_->model, token_loss(*model_->model), {.decode = {.beam = beam}});
     EXPECT_TRUE(std::isnan(score.loss));
     EXPECT_EQ(score.bleu, 0.0);
     EXPECT_EQ(score.translations, Texts(20));
@@ -70,14 +73,16 @@ TEST_F(Validation, WeightsThatAreNoNumbersGiveAScoreAndNoError) {
 
 TEST_F(Validation, BleuIsThatOfTheTranslations) {
   const ValidationSet set = valid();
-  const ValidationScore score = set.score(*model_->model, {.sentences = 7});
+  const ValidationScore score =
+      set.score(*model_->model, token_loss(*model_->model), {.sentences = 7});
   ASSERT_EQ(score.translations.size(), 7U);
   std::vector<std::vector<std::string>> references;
   for (size_t i = 0; i < 7; ++i) {
     references.push_back({set.targets()[i]});
   }
   EXPECT_EQ(score.bleu, bleu(score.translations, references).score);
-  const ValidationScore without = set.score(*model_->model, {.bleu = false});
+  const ValidationScore without =
+      set.score(*model_->model, token_loss(*model_->model), {.bleu = false});
   EXPECT_LT(without.bleu, 0.0);
   EXPECT_TRUE(without.translations.empty());
   EXPECT_EQ(without.loss, score.loss);
@@ -86,7 +91,7 @@ TEST_F(Validation, BleuIsThatOfTheTranslations) {
 TEST_F(Validation, EmptySentencesAreTranslatedButHaveNoLoss) {
   const ValidationSet with(Texts{"abc", "", "def"}, Texts{"cba", "", "fed"}, setting());
   const ValidationSet without(Texts{"abc", "def"}, Texts{"cba", "fed"}, setting());
-  EXPECT_EQ(with.loss(*model_->model), without.loss(*model_->model));
+  EXPECT_EQ(with.loss(token_loss(*model_->model)), without.loss(token_loss(*model_->model)));
   EXPECT_EQ(with.translate(*model_->model, {}).size(), 3U);
 }
 

@@ -1,18 +1,36 @@
 // What every check of the studio uses: a browser, a page that is watched for faults, and pictures of it.
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
+export const kHttpError = /Failed to load resource.*(400|401|404|429)/;
+export const can = (models, ...abilities) =>
+  models.filter((model) => abilities.some((ability) => model.abilities.includes(ability)));
+export const text = (locator) => locator.innerText();
+export const button = (page, name) => page.getByRole("button", { name, exact: true });
+
+export async function setSlider(page, label, value) {
+  await page.getByRole("slider", { name: label }).evaluate((input, number) => {
+    input.value = number;
+    input.dispatchEvent(new Event("input"));
+  }, `${value}`);
+}
+
 const kRoot = fileURLToPath(new URL("../..", import.meta.url));
 
-export function loadPlaywright(folder = join(kRoot, "build/web-test")) {
+// What tools/web-test-deps.sh installed: {chromium of playwright-core, the source of axe-core}.
+export function loadDependencies(folder = join(kRoot, "build/web-test")) {
+  const load = createRequire(join(folder, "/"));
   try {
-    return createRequire(join(folder, "/"))("playwright-core");
+    return {
+      chromium: load("playwright-core").chromium,
+      axe: readFileSync(load.resolve("axe-core/axe.min.js"), "utf8"),
+    };
   } catch (error) {
     throw new Error(
-      `No playwright-core in ${folder}; run tools/web-test-deps.sh (${error.message.split("\n")[0]})`,
+      `No playwright-core or axe-core in ${folder}; run tools/web-test-deps.sh (${error.message.split("\n")[0]})`,
     );
   }
 }
@@ -36,8 +54,8 @@ export function watch(page, base) {
 }
 
 export class Studio {
-  constructor({ browser, base, key, shots, wait }) {
-    Object.assign(this, { browser, base, key, shots, wait });
+  constructor({ browser, axe, base, key, shots, wait }) {
+    Object.assign(this, { browser, axe, base, key, shots, wait });
     if (shots) mkdirSync(shots, { recursive: true });
   }
 
@@ -49,7 +67,7 @@ export class Studio {
   }
 
   // A page in a browser context of its own; `use` gets (page, watched). Any fault fails the check.
-  async withPage(settings, use) {
+  async withPage({ isFirstVisit = false, ...settings }, use) {
     const context = await this.browser.newContext({
       viewport: { width: 1280, height: 860 },
       acceptDownloads: true,
@@ -58,6 +76,7 @@ export class Studio {
     const page = await context.newPage();
     page.setDefaultTimeout(this.wait);
     if (this.key) await page.addInitScript((key) => sessionStorage.setItem("heed-api-key", key), this.key);
+    if (!isFirstVisit) await page.addInitScript(() => localStorage.setItem("heed-welcomed", "yes"));
     const watched = watch(page, this.base);
     try {
       await use(page, watched);
@@ -74,6 +93,16 @@ export class Studio {
   async open(page, id) {
     await page.goto(`${this.base}#/${id}`);
     await page.waitForSelector(`[data-page="${id}"] h1`);
+  }
+
+  // What axe finds on the page as it is now; nothing of it may keep people from using the page.
+  async checkAccess(page, name) {
+    await page.evaluate(this.axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run({ resultTypes: ["violations"] }));
+    const grave = violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(" ; ")}`);
+    assert.deepEqual(grave, [], name);
   }
 
   async shoot(page, name) {
@@ -115,6 +144,7 @@ export async function checkAttention(page, scope) {
   await view.locator(".thumb[aria-selected=true]").focus();
   await page.keyboard.press("ArrowRight");
   assert.match(await title.innerText(), /head 0$/);
+  await checkSpecials(view);
   const layers = await view.getByLabel("Layer", { exact: true }).locator("option").allInnerTexts();
   await view.getByLabel("Layer", { exact: true }).selectOption(layers[0]);
   assert.equal(await title.innerText(), `Layer ${layers[0]}, head 0`);
@@ -123,8 +153,17 @@ export async function checkAttention(page, scope) {
   await view.getByText("As a table").click();
 }
 
+// Tokens that are not text are explained wherever they are shown.
+async function checkSpecials(view) {
+  const shown = await view.locator(".heat-rows, .heat-columns").allInnerTexts();
+  const explained = await view.locator(".specials").innerText();
+  for (const token of ["<s>", "</s>", "[CLS]", "[SEP]", "(next)"])
+    if (shown.some((side) => side.split("\n").includes(token)))
+      assert.ok(explained.includes(`${token} `), `${token} is explained in "${explained}"`);
+}
+
 // What screen readers need: names for all controls, one main heading, no id twice, no forced tab order.
-export const readabilityFaults = (page) =>
+const readabilityFaults = (page) =>
   page.evaluate(() => {
     const faults = [];
     const isShown = (element) => element.checkVisibility();
@@ -170,3 +209,7 @@ export const contrast = (page, one, other) =>
     },
     [one, other],
   );
+
+export async function readable(page) {
+  assert.deepEqual(await readabilityFaults(page), []);
+}

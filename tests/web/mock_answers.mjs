@@ -69,16 +69,20 @@ const sentencePieces = (text) =>
     });
 const bytePieces = (text) => text.match(/ ?[\p{L}]+| ?[^\s\p{L}]+|\s+/gu) ?? [];
 
-export function attention(model, { text, target }) {
+export const kMostAttention = 256;
+
+// As the server tells it: a translator's tokens begin with START, which is what the decoder reads first.
+export function attention(model, { text, target, crop }) {
   const seed = hashOf(text);
   const shape = { layers: 3, heads: 4, seed };
   if (model.kind === "translator") {
     const source = [...sentencePieces(text), "</s>"],
-      written = [...sentencePieces(target ?? translate(text)), "</s>"];
-    const [s, t] = [source.length, written.length];
+      read = ["<s>", ...sentencePieces(target ?? translate(text))];
+    const [s, t] = [source.length, read.length];
     return {
       source,
-      target: written,
+      tokens: read,
+      left_out: 0,
       translation: target ?? translate(text),
       maps: [
         ...maps("encoder", { ...shape, queries: s, keys: s }),
@@ -88,7 +92,7 @@ export function attention(model, { text, target }) {
     };
   }
   const isEncoder = model.kind === "bert";
-  const tokens = isEncoder
+  const all = isEncoder
     ? [
         "[CLS]",
         ...text
@@ -100,8 +104,10 @@ export function attention(model, { text, target }) {
         "[SEP]",
       ]
     : bytePieces(text);
+  const tokens = crop && !isEncoder ? all.slice(-kMostAttention) : all;
   return {
     tokens,
+    left_out: all.length - tokens.length,
     maps: maps(isEncoder ? "encoder" : "decoder", {
       ...shape,
       layers: 4,
@@ -142,6 +148,21 @@ export const translate = (text, version = 0) => {
   const joined = words.join(" ");
   return joined.charAt(0).toUpperCase() + joined.slice(1);
 };
+
+// What stands there after each pass: token by token, all at once, or the likeliest first and the others in turn, with a
+// word that changes its mind.
+export function trace(text, decoding, iterations) {
+  const pieces = sentencePieces(translate(text));
+  if (decoding === "parallel") return [pieces];
+  if (decoding !== "refine") return pieces.map((_, i) => pieces.slice(0, i + 1));
+  return Array.from({ length: iterations }, (_, pass) =>
+    pieces.map((piece, i) => {
+      const isLast = pass === iterations - 1;
+      if (!isLast && (i * 7) % iterations > pass) return null;
+      return i === 0 && pass === 0 && !isLast ? "▁Das" : piece;
+    }),
+  );
+}
 
 const kStory = (
   " looked out over the sea, where the last light of the day was fading behind the hills. " +
@@ -378,11 +399,11 @@ export function run(name, step) {
       validation.push({
         step: at,
         loss: 1.5 + 6.2 * Math.exp(-at / 360),
-        metric: "BLEU",
+        metric: "bleu",
         value: 36 * (1 - Math.exp(-at / 700)),
         example: "Ein Mann steht auf einer Leiter. → A man is standing on a ladder.",
       });
     }
   }
-  return { name, task: "translation", step, metrics, validation, state: "training" };
+  return { name, task: "translate", step, metrics, validation, label_smoothing: 0.1, state: "training" };
 }

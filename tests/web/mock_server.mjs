@@ -23,6 +23,7 @@ const kSafe = {
   "x-frame-options": "DENY",
 };
 
+const kBeamOption = { name: "beam", help: "beam size", default: 4, least: 1, most: 16 };
 const kModels = [
   {
     id: "en-de",
@@ -31,17 +32,69 @@ const kModels = [
     source: "en",
     target: "de",
     vocabulary: 8000,
+    parameters: 7_340_000,
+    examples: [
+      "A man in a blue shirt is standing on a ladder.",
+      "Two dogs are playing in the snow.",
+      "A woman sings.",
+    ],
+    decoding: "beam",
+    decodings: [
+      { name: "greedy", help: "the likeliest token at each step", n_best: false, options: [] },
+      { name: "beam", help: "beam search", n_best: true, options: [kBeamOption] },
+    ],
   },
-  { id: "gpt2", kind: "gpt", abilities: ["complete", "attention"], context: 1024, vocabulary: 50257 },
-  { id: "bert", kind: "bert", abilities: ["fill", "embed", "attention"], context: 512, vocabulary: 30522 },
+  {
+    id: "en-de-refine",
+    kind: "translator",
+    abilities: ["translate"],
+    source: "en",
+    target: "de",
+    decoding: "refine",
+    decodings: [
+      { name: "parallel", help: "all tokens in one pass", n_best: false, options: [] },
+      {
+        name: "refine",
+        help: "all tokens at once, improved in a few passes",
+        n_best: true,
+        options: [{ name: "iterations", help: "most passes", default: 10, least: 1, most: 100 }],
+      },
+    ],
+  },
+  {
+    id: "gpt2",
+    kind: "gpt2",
+    abilities: ["complete", "attention"],
+    context: 1024,
+    vocabulary: 50257,
+    parameters: 124_439_808,
+    examples: ["The old lighthouse keeper opened", "In the morning they"],
+  },
+  {
+    id: "bert",
+    kind: "bert",
+    abilities: ["fill", "embed", "attention"],
+    context: 512,
+    vocabulary: 30522,
+    parameters: 109_482_240,
+    examples: ["The [MASK] of France is Paris.", "The [MASK] lay on the [MASK]."],
+  },
   {
     id: "reviews",
     kind: "bert",
     abilities: ["classify", "embed", "attention"],
     context: 512,
     labels: ["negative", "neutral", "positive"],
-    pairs: false,
+    examples: ["A warm and funny film that I will watch again.", "Two hours that felt like ten."],
   },
+  {
+    id: "entailment", // reads pairs
+    kind: "bert",
+    abilities: ["classify", "attention"],
+    labels: ["follows", "contradicts"],
+    examples: ["A dog runs.\tAn animal moves."],
+  },
+  { id: "letters", kind: "gpt2", abilities: ["complete"], context: 64, vocabulary: 30 }, // without examples
   { id: "piano", kind: "music", abilities: ["music", "attention"], form: "performance", context: 2048 },
   { id: "chorales", kind: "music", abilities: ["music", "attention"], form: "chorale", context: 2048 },
   {
@@ -94,8 +147,18 @@ const kFields = {
     stream: kFlag,
   },
   "/v1/embeddings": { input: "any" },
-  "/translate": { q: "any", source: kText, target: kText, format: kText, alternatives: kNumber },
-  "/v1/attention": { text: kText, pair: kText, target: kText },
+  "/translate": {
+    q: "any",
+    source: kText,
+    target: kText,
+    format: kText,
+    alternatives: kNumber,
+    decoding: kText,
+    beam: kNumber,
+    iterations: kNumber,
+    trace: kFlag,
+  },
+  "/v1/attention": { text: kText, pair: kText, target: kText, crop: kFlag },
   "/v1/classify": { text: kText, texts: "any", pair: kText },
   "/v1/fill": { text: kText, top: kNumber },
   "/v1/music/continue": {
@@ -129,6 +192,8 @@ const kRanges = {
   seconds: [0.1, 600],
   seed: [0, 2 ** 53],
   top: [1, 100],
+  beam: [1, 16],
+  iterations: [1, 100],
 };
 
 async function readBody(request) {
@@ -143,7 +208,7 @@ async function readBody(request) {
 
 function check(path, body) {
   for (const [name, value] of Object.entries(body)) {
-    const wanted = name === "model" && path !== "/translate" ? kText : kFields[path][name];
+    const wanted = name === "model" ? kText : kFields[path][name];
     if (!wanted)
       throw new HttpError(400, `${name} is no field of ${path}`, { param: name, code: "unknown_field" });
     if (wanted !== "any" && typeof value !== wanted)
@@ -215,7 +280,16 @@ const kPosts = {
   "/v1/image/sample": draw,
   "/v1/image/complete": draw,
   "/v1/image/upscale": draw,
-  "/v1/attention": (body) => answers.attention(modelOf(body, "attention"), body),
+  "/v1/attention": (body) => {
+    const answer = answers.attention(modelOf(body, "attention"), body);
+    const count = Math.max(answer.tokens.length, answer.source?.length ?? 0) + (answer.left_out ?? 0);
+    if (count > answers.kMostAttention && !answer.left_out)
+      throw new HttpError(
+        400,
+        `[attention] a text has ${count} tokens, expected at most ${answers.kMostAttention}`,
+      );
+    return answer;
+  },
   "/v1/fill": (body) => {
     modelOf(body, "fill");
     if (!body.text.includes("[MASK]")) throw new HttpError(400, "text has no [MASK]", { param: "text" });
@@ -223,6 +297,8 @@ const kPosts = {
   },
   "/v1/classify": (body) => {
     const { labels } = modelOf(body, "classify");
+    if (body.texts && body.pair)
+      throw new HttpError(400, "pair is given with texts, expected text", { param: "pair" });
     return { results: (body.texts ?? [body.text]).map((text) => answers.classify(text, labels)) };
   },
   "/v1/embeddings": (body) => {
@@ -235,14 +311,24 @@ const kPosts = {
         .map((text, index) => ({ object: "embedding", index, embedding: answers.embedding(text) })),
     };
   },
-  "/translate": ({ q, source, target, alternatives = 0 }) => {
-    if (source !== "en" || target !== "de")
-      throw new HttpError(400, `There is no model for ${source} to ${target}`, { param: "target" });
+  "/translate": (body) => {
+    const { q, alternatives = 0, trace = false } = body;
+    const { decodings, decoding: usual } = modelOf(body, "translate");
+    const decoding = body.decoding ?? usual;
+    const kind = decodings.find(({ name }) => name === decoding);
+    if (!kind) {
+      const possible = decodings.map(({ name }) => name).join(", ");
+      throw new HttpError(400, `decoding is "${decoding}", expected one of ${possible}`, { param: "decoding" });
+    }
+    if (alternatives > 0 && !kind.n_best)
+      throw new HttpError(400, `alternatives is ${alternatives}, expected 0`, { param: "alternatives" });
     const others = (text) => Array.from({ length: alternatives }, (_, i) => answers.translate(text, i + 1));
     const isOne = typeof q === "string";
+    const each = (make) => (isOne ? make(q) : q.map((text) => make(text)));
     return {
-      translatedText: isOne ? answers.translate(q) : q.map((text) => answers.translate(text)),
-      ...(alternatives > 0 && { alternatives: isOne ? others(q) : q.map(others) }),
+      translatedText: each((text) => answers.translate(text)),
+      ...(alternatives > 0 && { alternatives: each(others) }),
+      ...(trace && { trace: each((text) => answers.trace(text, decoding, body.iterations ?? 4)) }),
     };
   },
 };
@@ -251,15 +337,27 @@ const kStarted = Date.now();
 let requests = 0;
 const metricsText = () =>
   [
-    "# HELP heed_requests_total Requests answered",
-    "# TYPE heed_requests_total counter",
-    `heed_requests_total{route="/v1/models",status="200"} ${requests}`,
+    "# HELP heed_jobs_total Jobs by how they ended.",
+    "# TYPE heed_jobs_total counter",
+    `heed_jobs_total{model="gpt2",outcome="completed"} ${requests}`,
     "# HELP heed_tokens_total Tokens made",
     "# TYPE heed_tokens_total counter",
     'heed_tokens_total{model="gpt2"} 5120',
-    "# HELP heed_queue_length Requests that wait",
-    "# TYPE heed_queue_length gauge",
-    'heed_queue_length{model="gpt2"} 0',
+    "# HELP heed_prompt_tokens_total Tokens that models have read.",
+    "# TYPE heed_prompt_tokens_total counter",
+    'heed_prompt_tokens_total{model="gpt2"} 1024',
+    'heed_prompt_tokens_total{model="en-de"} 0',
+    "# HELP heed_generated_tokens_total Tokens that models have said.",
+    "# TYPE heed_generated_tokens_total counter",
+    'heed_generated_tokens_total{model="gpt2"} 5120',
+    'heed_generated_tokens_total{model="en-de"} 0',
+    "# HELP heed_turn_seconds_total Time spent in turns.",
+    "# TYPE heed_turn_seconds_total counter",
+    'heed_turn_seconds_total{model="gpt2"} 48',
+    'heed_turn_seconds_total{model="en-de"} 0',
+    "# HELP heed_queued Jobs that wait for a slot.",
+    "# TYPE heed_queued gauge",
+    'heed_queued{model="gpt2"} 0',
     "# HELP heed_slots_busy Slots at work",
     "# TYPE heed_slots_busy gauge",
     'heed_slots_busy{model="gpt2"} 1',
@@ -286,8 +384,12 @@ const kGets = {
       heed,
     })),
   }),
-  "/v1/runs": ({ empty }) => ({ runs: empty ? [] : [{ name: "multi30k" }] }),
+  "/v1/runs": ({ empty }) => ({
+    runs: empty ? [] : [{ name: "multi30k" }, { name: "begun" }, { name: "short" }],
+  }),
   "/v1/runs/multi30k": () => answers.run("multi30k", 2400 + 10 * Math.floor((Date.now() - kStarted) / 500)),
+  "/v1/runs/begun": () => answers.run("begun", 0),
+  "/v1/runs/short": () => answers.run("short", 10),
   "/health": ({ empty }) => ({ status: "ok", models: empty ? 0 : kModels.length }),
 };
 

@@ -6,9 +6,15 @@ import { inflateSync } from "node:zlib";
 import { eventData } from "../../src/web/api.js";
 import { base64Of, bytesOf, floatsOf } from "../../src/web/bytes.js";
 import { readMidi } from "../../src/web/music/midi.js";
-import { byWords, readable, readAttention } from "../../src/web/parts/attention_data.js";
+import { byWords, readable, readAttention, sidesOf } from "../../src/web/parts/attention_data.js";
+import { explain } from "../../src/web/parts/explain.js";
+import { passesOf, summaryOf } from "../../src/web/parts/fill_data.js";
+import { clearestHead, entropyOf, headFact } from "../../src/web/parts/head_facts.js";
+import { metricName } from "../../src/web/parts/metric_names.js";
+import { Poll } from "../../src/web/parts/poll.js";
+import { edgesOf, levelNames, levelOf } from "../../src/web/parts/surprise.js";
 import { encodePng } from "../../src/web/png.js";
-import { readMetrics, summary } from "../../src/web/prometheus.js";
+import { readMetrics, summary, valueOf } from "../../src/web/prometheus.js";
 import { randomOf } from "./mock_answers.mjs";
 
 const ascii = (text) => [...text].map((letter) => letter.charCodeAt(0));
@@ -94,7 +100,7 @@ test("attention: pieces become words, and rows still sum to one", () => {
   const weights = Float32Array.of(0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1, 0.25, 0.25, 0.25, 0.25);
   const answer = {
     source: ["▁un", "seen", "▁dog", "</s>"],
-    target: ["▁Hun", "d", "</s>"],
+    tokens: ["<s>", "▁Hun", "d"],
     maps: [
       {
         kind: "cross",
@@ -106,9 +112,10 @@ test("attention: pieces become words, and rows still sum to one", () => {
       },
     ],
   };
-  const { maps, source, target } = byWords(readAttention(answer));
+  const { maps, source, target, produced } = byWords(readAttention(answer));
   assert.deepEqual(source.map(readable), ["unseen", "dog", "</s>"]);
-  assert.deepEqual(target.map(readable), ["Hund", "</s>"]);
+  assert.deepEqual(target.map(readable), ["<s>", "Hund"]);
+  assert.deepEqual(produced.map(readable), ["Hund", "</s>"]); // what its rows stand for
   // The first word's row is the mean of its two pieces' rows; a word's column the sum of its pieces'.
   const expected = [0.5, 0.25, 0.25, 0.5, 0.25, 0.25];
   maps[0].mean.forEach((weight, i) => assert.ok(Math.abs(weight - expected[i]) < 1e-6));
@@ -117,6 +124,9 @@ test("attention: pieces become words, and rows still sum to one", () => {
     "playing",
     "[SEP]",
   ]);
+  const tokens = readAttention({ tokens: ["a", "b", "c"], maps: [] });
+  const map = { kind: "encoder", queries: 3, keys: 2 };
+  assert.deepEqual(sidesOf(tokens, map), { queries: ["a", "b", "c"], keys: ["#1", "#2"] });
   assert.deepEqual([" the", "Ġcat", "\n", " "].map(readable), ["the", "cat", "↵", "␣"]);
 });
 
@@ -151,6 +161,9 @@ test("metrics: sums over labels, means of histograms", () => {
       "nonsense",
     ].join("\n"),
   );
+  assert.equal(valueOf(families, "a_total", { route: "/y" }), 4);
+  assert.equal(valueOf(families, "a_total", { route: "/z" }), undefined);
+  assert.equal(valueOf(families, "b_total"), undefined);
   assert.deepEqual(
     families.map((family) => [family.name, family.help, summary(family)]),
     [
@@ -158,4 +171,103 @@ test("metrics: sums over labels, means of histograms", () => {
       ["t_seconds", "", 1.5],
     ],
   );
+});
+
+test("errors: the page's words instead of the program's", () => {
+  const label = (param) => ({ max_tokens: "Tokens" })[param];
+  const said = (error) => explain(error, label);
+  assert.equal(
+    said({
+      status: 400,
+      code: "invalid_value",
+      param: "max_tokens",
+      message: "max_tokens is -3, expected a whole number from 0 to 4096",
+    }),
+    "Tokens must be a whole number from 0 to 4096, not -3.",
+  );
+  assert.equal(
+    said({ status: 400, message: "[attention] a text has 300 tokens, expected at most 256" }),
+    "This text has 300 tokens; the model takes 256 at most. Shorten it.",
+  );
+  assert.equal(
+    said({ status: 400, message: "[fill] [x] the text has no [MASK]" }),
+    "The text has no [MASK].",
+  );
+  assert.equal(
+    said({ status: 429, retryAfter: 1, message: "x" }),
+    "The server is busy. Try again in 1 second.",
+  );
+  assert.equal(said({ status: 429, message: "x" }), "The server is busy. Try again in a moment.");
+  assert.match(said({ status: 500, message: "[engine] bad_alloc" }), /^Something went wrong on the server/);
+  assert.equal(said(new Error("This MIDI file is cut short.")), "This MIDI file is cut short.");
+});
+
+test("surprise: levels by the size of the vocabulary", () => {
+  const large = edgesOf(50257),
+    small = edgesOf(30);
+  assert.deepEqual(large, [1, 3, 6, 10]);
+  assert.ok(small.every((edge, i) => edge < large[i]));
+  assert.deepEqual(
+    [0.9, 0.3, 0.05, 0.005, 0.0001].map((p) => levelOf(Math.log(p), large)),
+    [0, 1, 2, 3, 4],
+  );
+  assert.equal(levelNames(large).length, 5);
+  assert.equal(levelNames(large)[0], "under 1 bit");
+});
+
+test("metrics have the names that people know", () => {
+  assert.deepEqual(
+    ["bleu", "accuracy", "perplexity", "bits_per_dimension", "f1", "something_new", ""].map(metricName),
+    ["BLEU", "Accuracy", "Perplexity", "Bits per dimension", "F1", "Something new", ""],
+  );
+});
+
+test("heads: where their weight goes", () => {
+  const one = (rows) => Float32Array.from(rows.flat());
+  const eye = one([[1, 0, 0], [0, 1, 0], [0, 0, 1]]); // prettier-ignore
+  const before = one([[1, 0, 0], [1, 0, 0], [0, 1, 0]]); // prettier-ignore
+  const even = new Float32Array(9).fill(1 / 3);
+  const map = { kind: "encoder", layer: 2, queries: 3, keys: 3, weights: [eye, before, even] };
+  assert.equal(headFact(map, 0), "100% on the token itself");
+  assert.equal(headFact(map, 1), "100% on the token before it");
+  assert.equal(
+    headFact({ ...map, queries: 2, kind: "cross", weights: [even.subarray(0, 6)] }, 0),
+    "spread over about 3 tokens",
+  );
+  assert.equal(entropyOf(map, eye), 0);
+  assert.ok(Math.abs(entropyOf(map, even) - Math.log2(3)) < 1e-6);
+  const after = one([[0, 1, 0], [0, 0, 1], [0, 0, 1]]); // prettier-ignore
+  assert.deepEqual(clearestHead([{ ...map, weights: [even, eye, after] }]), { layer: 2, head: 2 });
+});
+
+test("polling: once at a time, and not after its end", async () => {
+  let looks = 0;
+  const poll = new Poll({ every: 1, look: async () => ++looks < 3 });
+  await poll.start();
+  await new Promise((wake) => setTimeout(wake, 60));
+  assert.equal(looks, 3, "until there is nothing more to ask for");
+  poll.look = async () => void ++looks;
+  await poll.now();
+  poll.stop();
+  const before = looks;
+  await new Promise((wake) => setTimeout(wake, 20));
+  assert.equal(looks, before, "not while the page is hidden");
+});
+
+test("passes of a decoder: what is new, changed, kept and open", () => {
+  const passes = passesOf([["a", null, "x"], ["a", "b", "y", null], ["a", "b"]]);
+  assert.deepEqual(
+    passes.map(({ tokens }) => tokens.map(({ state }) => state)),
+    [
+      ["new", "open", "new"],
+      ["kept", "new", "changed", "open"],
+      ["kept", "kept"],
+    ],
+  );
+  assert.deepEqual(passes.map(summaryOf), [
+    "2 new, 1 still open",
+    "1 new, 1 changed, 1 still open",
+    "nothing changed",
+  ]);
+  assert.deepEqual(passesOf([]), []);
 });

@@ -13,10 +13,8 @@
 namespace heed::cli {
 namespace {
 
-constexpr uint64_t kSeed = 1;
-
 Tensor random_tokens(const Shape& shape, int64_t vocabulary, uint64_t stream) {
-  const RandomStream random{kSeed, stream};
+  const RandomStream random{kBenchSeed, stream};
   std::vector<int32_t> tokens(static_cast<size_t>(shape.size()));
   for (size_t i = 0; i < tokens.size(); ++i) {
     tokens[i] = static_cast<int32_t>(random.bits(i) % static_cast<uint64_t>(vocabulary));
@@ -25,7 +23,7 @@ Tensor random_tokens(const Shape& shape, int64_t vocabulary, uint64_t stream) {
 }
 
 Tensor random_values(const Shape& shape, DType dtype, uint64_t stream) {
-  const RandomStream random{kSeed, stream};
+  const RandomStream random{kBenchSeed, stream};
   std::vector<float> values(static_cast<size_t>(shape.size()));
   for (size_t i = 0; i < values.size(); ++i) {
     values[i] = random.normal(i);
@@ -39,11 +37,11 @@ struct Training {
   ParameterStore store;
   Model model;
   std::unique_ptr<Optimizer> optimizer;
-  Tape tape{kSeed};
+  Tape tape{kBenchSeed};
 
   template <typename Config>
   Training(const Config& config, DType dtype) : model(store.root(), config) {
-    store.allocate(dtype, kSeed);
+    store.allocate(dtype, kBenchSeed);
     optimizer = make_optimizer(store, {});
   }
 
@@ -59,29 +57,35 @@ struct Training {
   }
 };
 
-Workload mt_train(DType dtype) {
-  constexpr int64_t kPairs = 64;
-  constexpr int64_t kLength = 32;
-  TransformerConfig config;
-  config.positions = "none";
+// A batch of sentences and their translations, all of the same lengths.
+struct PairSizes {
+  int64_t pairs;
+  int64_t source;
+  int64_t target;
+};
+
+Workload train_translator(const TransformerConfig& config, const PairSizes& sizes, DType dtype) {
   auto training = std::make_shared<Training<Transformer>>(config, dtype);
-  const Tensor source = random_tokens({kPairs, kLength}, config.vocabulary, 1);
-  const Tensor input = random_tokens({kPairs, kLength}, config.vocabulary, 2);
-  const Tensor target = random_tokens({kPairs, kLength}, config.vocabulary, 3);
+  const Tensor source = random_tokens({sizes.pairs, sizes.source}, config.vocabulary, 1);
+  const Tensor input = random_tokens({sizes.pairs, sizes.target}, config.vocabulary, 2);
+  const Tensor target = random_tokens({sizes.pairs, sizes.target}, config.vocabulary, 3);
   const auto loss = [=](const Transformer& model) {
     return cross_entropy(model.decode(input, model.encode(source)), target,
                          {.label_smoothing = 0.1F});
   };
   return {.run = [training, loss] { training->step(loss); },
-          .tokens = 2 * kPairs * kLength,
+          .tokens = static_cast<double>(sizes.pairs * (sizes.source + sizes.target)),
           .state = training};
+}
+
+Workload mt_train(DType dtype) {
+  TransformerConfig config;
+  config.positions = "none";
+  return train_translator(config, {.pairs = 64, .source = 32, .target = 32}, dtype);
 }
 
 // The preset `small` on a batch as Multi30k has them: 4,096 target tokens in sentences of 24.
 Workload small_train(DType dtype) {
-  constexpr int64_t kPairs = 170;
-  constexpr int64_t kSource = 16;
-  constexpr int64_t kTarget = 24;
   TransformerConfig config;
   config.vocabulary = 6000;
   config.width = 256;
@@ -89,17 +93,7 @@ Workload small_train(DType dtype) {
   config.hidden = 1024;
   config.encoder_layers = 3;
   config.decoder_layers = 3;
-  auto training = std::make_shared<Training<Transformer>>(config, dtype);
-  const Tensor source = random_tokens({kPairs, kSource}, config.vocabulary, 1);
-  const Tensor input = random_tokens({kPairs, kTarget}, config.vocabulary, 2);
-  const Tensor target = random_tokens({kPairs, kTarget}, config.vocabulary, 3);
-  const auto loss = [=](const Transformer& model) {
-    return cross_entropy(model.decode(input, model.encode(source)), target,
-                         {.label_smoothing = 0.1F});
-  };
-  return {.run = [training, loss] { training->step(loss); },
-          .tokens = kPairs * (kSource + kTarget),
-          .state = training};
+  return train_translator(config, {.pairs = 170, .source = 16, .target = 24}, dtype);
 }
 
 struct Translating {
@@ -110,7 +104,7 @@ struct Translating {
 Workload mt_decode(DType dtype, int64_t batch, int64_t beam) {
   constexpr int64_t kLength = 32;
   auto translating = std::make_shared<Translating>();
-  translating->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
+  translating->store.allocate(dtype, kBenchSeed, ParameterStore::Use::batch_invariant);
   std::vector<DecodeRequest> requests(static_cast<size_t>(batch));
   for (size_t i = 0; i < requests.size(); ++i) {
     const Tensor tokens = random_tokens({kLength}, TransformerConfig{}.vocabulary, i + 1);
@@ -149,7 +143,7 @@ Workload gpt_decode(DType dtype) {
   constexpr int64_t kPrompt = 16;
   constexpr int64_t kNew = 128;
   auto decoding = std::make_shared<Decoding>();
-  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
+  decoding->store.allocate(dtype, kBenchSeed, ParameterStore::Use::batch_invariant);
   const Tensor prompt = random_tokens({1, kPrompt}, GptConfig{}.vocabulary, 1);
   const auto run = [decoding, prompt] {
     GptState state;
@@ -174,7 +168,7 @@ Workload gpt_decode(DType dtype) {
 Workload gpt_prefill(DType dtype) {
   constexpr int64_t kPrompt = 512;
   auto decoding = std::make_shared<Decoding>();
-  decoding->store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
+  decoding->store.allocate(dtype, kBenchSeed, ParameterStore::Use::batch_invariant);
   const Tensor prompt = random_tokens({1, kPrompt}, GptConfig{}.vocabulary, 1);
   const auto run = [decoding, prompt] {
     GptState state;
@@ -200,7 +194,7 @@ struct Encoder {
                                       .activation = Activation::gelu_tanh,
                                       .pre_norm = true});
     }
-    store.allocate(dtype, kSeed, ParameterStore::Use::inference);
+    store.allocate(dtype, kBenchSeed, ParameterStore::Use::inference);
   }
 };
 
@@ -223,7 +217,7 @@ struct AttentionLayer {
   ParameterStore store;
   Linear qkv;
   Parameter relative;
-  Tape tape{kSeed};
+  Tape tape{kBenchSeed};
 
   AttentionLayer(const AttentionBench& bench, DType dtype)
       : qkv(store.root() / "qkv", bench.width, 3 * bench.width) {
@@ -231,7 +225,7 @@ struct AttentionLayer {
       relative = store.root().param("relative", {bench.heads, bench.length, bench.head_dim()},
                                     Init::normal(0.02F));
     }
-    store.allocate(dtype, kSeed);
+    store.allocate(dtype, kBenchSeed);
   }
 };
 

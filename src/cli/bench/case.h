@@ -1,6 +1,7 @@
 // The measured work: the models and sizes that the comparison with other engines is made on.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "tensor/dtype.h"
 
 namespace heed::cli {
+
+// The seed of weights and data in all measurements.
+inline constexpr uint64_t kBenchSeed = 1;
 
 // Work that is ready to be run again and again.
 struct Workload {

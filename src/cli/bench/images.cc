@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/parallel.h"
 #include "base/random.h"
+#include "cli/bench/case.h"
 #include "cli/pictures/plot.h"
 #include "kernels/cpu.h"
 #include "models/images/image_transformer.h"
@@ -25,9 +26,8 @@ namespace {
 constexpr std::array<int64_t, 3> kSides{16, 32, 64};
 constexpr std::array<const char*, 3> kAttentions{"full", "local1d", "local2d"};
 constexpr int64_t kImages = 2;
-constexpr uint64_t kSeed = 1;
 
-struct Cost {
+struct ImageCost {
   int64_t side = 0;
   double forward = std::numeric_limits<double>::infinity();   // seconds an image
   double training = std::numeric_limits<double>::infinity();  // forward and backward
@@ -68,11 +68,11 @@ double best_of(int repetitions, const std::function<void()>& run) {
   return best;
 }
 
-Cost measure(int64_t side, const std::string& attention, const ImagesBench& bench) {
+ImageCost measure(int64_t side, const std::string& attention, const ImagesBench& bench) {
   ParameterStore store;
   const ImageTransformer model(store.root(), config_of(side, attention));
-  store.allocate(bench.dtype, kSeed);
-  const RandomStream random{kSeed, 1};
+  store.allocate(bench.dtype, kBenchSeed);
+  const RandomStream random{kBenchSeed, 1};
   std::vector<int32_t> levels(static_cast<size_t>(kImages * side * side));
   for (size_t i = 0; i < levels.size(); ++i) {
     levels[i] = static_cast<int32_t>(random.bits(i) % 256);
@@ -82,14 +82,14 @@ Cost measure(int64_t side, const std::string& attention, const ImagesBench& benc
     return model.loss(model.outputs({.values = images, .classes = {}, .source = {}}), images,
                       Reduction::mean);
   };
-  Tape tape{kSeed};
+  Tape tape{kBenchSeed};
   const auto train = [&] {
     tape.clear();
     store.clear_gradients();
     const TapeScope scope(tape);
     tape.backward(loss());
   };
-  Cost cost{.side = side};
+  ImageCost cost{.side = side};
   cost.forward = best_of(bench.repetitions, loss) / kImages;
   const size_t before = Arena::global().live_bytes();
   Arena::global().reset_peak();
@@ -98,7 +98,8 @@ Cost measure(int64_t side, const std::string& attention, const ImagesBench& benc
   return cost;
 }
 
-void print(const std::string& attention, const Cost& cost, const ImagesBench& bench, bool json) {
+void print(const std::string& attention, const ImageCost& cost, const ImagesBench& bench,
+           bool json) {
   if (json) {
     const nlohmann::json row{{"case", "images"},
                              {"attention", attention},
@@ -117,16 +118,16 @@ void print(const std::string& attention, const Cost& cost, const ImagesBench& be
 }
 
 // How the cost grows at the end: the power of the number of pixels.
-double power(const Cost& smaller, const Cost& larger, double Cost::*what) {
+double power(const ImageCost& smaller, const ImageCost& larger, double ImageCost::*what) {
   return std::log(larger.*what / smaller.*what) / std::log(larger.pixels() / smaller.pixels());
 }
 
-PlotPanel panel(const char* title, const char* unit, double Cost::*what, double scale,
-                const std::array<std::vector<Cost>, kAttentions.size()>& costs) {
+PlotPanel panel(const char* title, const char* unit, double ImageCost::*what, double scale,
+                const std::array<std::vector<ImageCost>, kAttentions.size()>& costs) {
   PlotPanel drawn{.title = title, .x_label = "pixels of an image", .y_label = unit, .series = {}};
   for (size_t i = 0; i < costs.size(); ++i) {
     PlotSeries series{.name = kAttentions[i]};
-    for (const Cost& cost : costs[i]) {
+    for (const ImageCost& cost : costs[i]) {
       series.points.push_back({cost.pixels(), cost.*what * scale});
     }
     drawn.series.push_back(series);
@@ -146,7 +147,7 @@ void bench_images(const ImagesBench& bench, bool json) {
     fmt::print("{:<9} {:>5} {:>8} {:>12} {:>12} {:>12} {:>10}\n", "attention", "side", "pixels",
                "forward, ms", "training, ms", "us a pixel", "MiB");
   }
-  std::array<std::vector<Cost>, kAttentions.size()> costs;
+  std::array<std::vector<ImageCost>, kAttentions.size()> costs;
   for (size_t i = 0; i < kAttentions.size(); ++i) {
     for (const int64_t side : kSides) {
       costs[i].push_back(measure(side, kAttentions[i], bench));
@@ -160,8 +161,9 @@ void bench_images(const ImagesBench& bench, bool json) {
       .title = "Local and full attention over the pixels of an image",
       .subtitle = fmt::format("Heed, Image Transformer, 2 layers of width 128, {}, {} threads, {}",
                               name_of(bench.dtype), num_threads(), name_of(max_isa())),
-      .panels = {panel("Time", "forward and backward, ms an image", &Cost::training, 1e3, costs),
-                 panel("Memory", "tensors, MiB an image", &Cost::mib, 1.0, costs)}};
+      .panels = {
+          panel("Time", "forward and backward, ms an image", &ImageCost::training, 1e3, costs),
+          panel("Memory", "tensors, MiB an image", &ImageCost::mib, 1.0, costs)}};
   AtomicFile file(bench.svg);
   file.write(render_svg(plot));
   file.commit();

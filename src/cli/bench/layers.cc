@@ -7,7 +7,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 
 #include "autograd/tape.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/random.h"
 #include "cli/pictures/plot.h"
@@ -441,42 +441,39 @@ void write_plot(const std::array<Sweep, 2>& sweeps, const LayersOptions& options
   for (const Sweep& sweep : sweeps) {
     plot.panels.push_back(panel_of(sweep));
   }
-  std::ofstream file(options.svg, std::ios::binary | std::ios::trunc);
-  file << render_svg(plot);
-  file.close();
-  check(file.good(), "[bench layers] cannot write the plot to {}", options.svg);
+  write_file(options.svg, render_svg(plot));
 }
 
 }  // namespace
 
 void add_layers_options(Command& bench, LayersOptions& options) {
-  const std::string group = "Options of `heed bench layers`";
+  const std::string group = "Options of heed bench layers";
   // Far above what memory and patience allow, and far below where sizes overflow.
-  constexpr int64_t kMost = 1 << 20;
-  bench.option("--svg", options.svg, "Writes a plot to this file; also of `heed bench images`")
+  constexpr double kMost = 1 << 20;
+  bench.option("--svg", options.svg, "write a plot to FILE; also of heed bench images")
+      .value_name("FILE")
       .group(group);
-  bench.option("--lengths", options.lengths, "Lengths measured at dim 1000, such as 250,500")
+  bench.option("--lengths", options.lengths, "lengths to measure at dim 1000")
       .separated_by(',')
-      .range(int64_t{1}, kMost)
+      .value_name("N,N")
+      .range(1, kMost)
       .show_default()
       .group(group);
-  bench.option("--dims", options.dims, "Dims measured at length 1000, such as 64,128")
+  bench.option("--dims", options.dims, "dims to measure at length 1000")
       .separated_by(',')
-      .range(int64_t{1}, kMost)
+      .value_name("N,N")
+      .range(1, kMost)
       .show_default()
       .group(group);
-  bench.option("--heads", options.heads, "Heads of self-attention; default: of at least 64 each")
-      .range(int64_t{1}, kMost)
+  bench
+      .option("--heads", options.heads,
+              "heads of self-attention (default: as many as are at least 64 wide)")
+      .range(1, kMost)
       .group(group);
 }
 
 void bench_layers(const LayersOptions& options, bool json) {
   std::vector<Row> grid = grid_of(options);
-  if (!options.svg.empty()) {
-    // A plot that cannot be written should not be found out after the measurements.
-    check(std::ofstream(options.svg, std::ios::app).good(),
-          "[bench layers] cannot write the plot to {}", options.svg);
-  }
   measure(grid, options);
   if (!json) {
     fmt::print("{} threads, {}, {}, batch 1; operations and GFLOP/s are the forward pass's\n",

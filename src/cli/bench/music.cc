@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "cli/bench/case.h"
 #include "data/music/music_tokens.h"
 #include "decode/sampling.h"
 #include "models/language/music_transformer.h"
@@ -20,7 +21,6 @@
 namespace heed::cli {
 namespace {
 
-constexpr uint64_t kSeed = 1;
 constexpr double kMusicSeconds = 60.0;
 // Events of a performance in a second of piano music: `heed music encode` makes 1,562,208 of ASAP's
 // 166 recordings, which last 39,969 s by their TIME_SHIFTs.
@@ -61,7 +61,7 @@ struct MusicModel {
                              .hidden = 2048,
                              .relative_distance = 512,
                              .memory = memory}) {
-    store.allocate(dtype, kSeed, ParameterStore::Use::batch_invariant);
+    store.allocate(dtype, kBenchSeed, ParameterStore::Use::batch_invariant);
   }
 };
 
@@ -75,7 +75,7 @@ class Improvisation {
     const std::vector<int32_t> last{tokens_.back()};
     const std::vector<float> logits =
         model_.step(Tensor::from_ints(last, {1, 1}), state_).to_vector();
-    const RandomStream random{kSeed, 0};
+    const RandomStream random{kBenchSeed, 0};
     tokens_.push_back(draw(candidates(logits, {}, {}), random.uniform(tokens_.size())));
   }
   const std::vector<int32_t>& tokens() const { return tokens_; }  // START, and what was drawn

@@ -146,7 +146,7 @@ std::string columns(const OpTime& time, const Machine& machine) {
 }
 
 void print_head(const Machine& machine, DType dtype) {
-  fmt::print("\n{}: memory {:.1f} GB/s, products {:.0f} GFLOP/s\n", name_of(dtype),
+  fmt::print("\n{}: memory {:.1f} GB/s, matrix multiplications {:.0f} GFLOP/s\n", name_of(dtype),
              machine.bytes_per_second / 1e9, machine.flops_per_second / 1e9);
   fmt::print("{:<33}{:>35}{:>35}\n{:<33}", "", "------------ forward -------------",
              "------------ backward ------------", "op");

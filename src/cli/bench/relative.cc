@@ -90,13 +90,13 @@ Tensor naive(const Operands& o) {
   return matmul(softmax(logits), by_head(o.v));  // [H,L,D]
 }
 
-struct Cost {
+struct RelativeCost {
   double seconds = std::numeric_limits<double>::infinity();
   double mib = 0.0;  // of tensors besides the operands, at most
 };
 
-Cost measure(const std::function<Tensor()>& run, int repetitions) {
-  Cost cost;
+RelativeCost measure(const std::function<Tensor()>& run, int repetitions) {
+  RelativeCost cost;
   const size_t before = Arena::global().live_bytes();
   Arena::global().reset_peak();
   for (int i = 0; i <= repetitions; ++i) {  // the first warms up
@@ -128,11 +128,11 @@ void bench_relative(const RelativeBench& bench, bool json) {
   const auto mib = [](double elements) { return elements * sizeof(float) / (1 << 20); };
   const double table = mib(static_cast<double>(operands.relative.size()));
   const double pairs = table * static_cast<double>(bench.length);
-  const Cost fast = measure([&] { return skewed(operands); }, bench.repetitions);
-  const Cost slow = measure([&] { return naive(operands); }, 1);
+  const RelativeCost fast = measure([&] { return skewed(operands); }, bench.repetitions);
+  const RelativeCost slow = measure([&] { return naive(operands); }, 1);
   const double difference = largest_difference(skewed(operands), naive(operands));
   check(difference < 1e-3, "[bench] both forms differ by {}, expected less than 0.001", difference);
-  const auto print = [&](const char* form, double term, const Cost& cost) {
+  const auto print = [&](const char* form, double term, const RelativeCost& cost) {
     if (json) {
       const nlohmann::json row{{"case", "relative"},     {"form", form},
                                {"length", bench.length}, {"width", bench.width},

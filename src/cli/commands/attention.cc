@@ -53,6 +53,7 @@ AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& argum
 }
 
 void attention(const AttentionArguments& arguments) {
+  check_output("--output", arguments.output, {".html", ".svg", ".png"});
   LoadedFolder model;
   load_folder(arguments.model, DType::f32, model);
   const AttentionDrawing drawing = look(model, arguments);
@@ -67,9 +68,6 @@ void attention(const AttentionArguments& arguments) {
     selection.head = arguments.head;
   }
   const std::string extension = std::filesystem::path(arguments.output).extension();
-  check(extension == ".html" || extension == ".svg" || extension == ".png",
-        "[attention] --output is {}, expected a name that ends in .html, .svg or .png",
-        arguments.output);
   write_file(arguments.output, extension == ".html"  ? render_attention_html(drawing, selection)
                                : extension == ".svg" ? render_attention_svg(drawing, selection)
                                                      : render_attention_png(drawing, selection));
@@ -81,25 +79,33 @@ void attention(const AttentionArguments& arguments) {
 
 void add_attention(Command& app) {
   auto arguments = std::make_shared<AttentionArguments>();
-  Command command = app.subcommand("attention", "Draw what each layer and head looks at");
-  command.option("--model", arguments->model, "model folder").required();
-  command.option("--source", arguments->source, "text to look at").required();
+  Command command =
+      app.subcommand("attention", "Draw the attention weights of every layer and head");
+  command.group("Text");
+  add_model(command, arguments->model);
+  command.option("--source", arguments->source, "text to feed to the model").required();
   command.option("--target", arguments->target,
-                 "its translation (default: the model's own); for BERT the second text");
-  command.option("--kind", arguments->kind, "encoder, decoder or cross (default: all)")
+                 "its translation (default: the model's own); for BERT, the second text");
+  command.option("--kind", arguments->kind, "show only this kind of attention (default: all)")
       .choices({"encoder", "decoder", "cross"});
-  command.option("--layer", arguments->layer, "only this layer, from 0");
-  command.option("--head", arguments->head, "only this head, from 0");
-  command.option("--output", arguments->output, "FILE.html, FILE.svg or FILE.png").required();
-  command.footer(
-      "Examples:\n"
-      "  heed attention --model runs/demo --source 'The animal was tired.' --output look.html\n"
-      "  heed attention --model runs/demo --source 'Hello.' --kind cross --layer 2 --head 0 "
-      "--output look.svg\n"
-      "  heed attention --model gpt2 --source 'The cat sat on the mat because it' --output "
-      "gpt.html\n"
-      "  heed attention --model bert-base-uncased --source 'How old are you?' --target 'I am six.' "
-      "--output bert.html");
+  command.option("--layer", arguments->layer, "show only layer N, counted from 0").not_negative();
+  command.option("--head", arguments->head, "show only head N, counted from 0").not_negative();
+  command
+      .option("--output", arguments->output,
+              "page or picture to write: FILE.html, FILE.svg or FILE.png")
+      .value_name("FILE")
+      .required();
+  command.example("Draw the attention of a translation as an interactive page",
+                  "heed attention --model runs/demo --source Hello. --output look.html");
+  command.example("Draw one head of the cross-attention as a picture",
+                  "heed attention --model runs/demo --source 'The animal was tired.' --kind cross "
+                  "--layer 2 --head 0 --output look.svg");
+  command.example("Look into GPT-2",
+                  "heed attention --model gpt2 --source 'The cat sat on the mat because it' "
+                  "--output gpt.html");
+  command.example("Look into BERT, with two texts",
+                  "heed attention --model bert-base-uncased --source 'How old are you?' "
+                  "--target 'I am six.' --output bert.html");
   command.action([arguments] { attention(*arguments); });
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <functional>
 #include <limits>
 #include <map>
@@ -25,6 +26,7 @@
 #include "cli/bench/ops.h"
 #include "cli/bench/relative.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "kernels/cpu.h"
 #include "kernels/matmul/matmul.h"
 #include "tensor/arena.h"
@@ -32,7 +34,7 @@
 namespace heed::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::vector<std::string> cases;
   std::vector<std::string> dtypes{"f32", "bf16"};
   int threads = 0;  // 0: all cores
@@ -80,7 +82,7 @@ double floor_seconds(const std::vector<kernels::Matmul>& products, int repetitio
   return total;
 }
 
-Measurement measure(const BenchCase& bench_case, DType dtype, const Options& options) {
+Measurement measure(const BenchCase& bench_case, DType dtype, const BenchOptions& options) {
   const Workload workload = bench_case.make(dtype);
   std::vector<kernels::Matmul> products;
   kernels::log_products(&products);
@@ -153,7 +155,7 @@ const BenchCase& find_case(const std::string& name) {
     names.push_back(bench_case.name);
   }
   names.insert(names.end(), kAlone.begin(), kAlone.end());
-  fail("[bench] no case \"{}\"; the nearest is \"{}\" (heed bench --help lists them)", name,
+  fail("[bench] there is no case \"{}\"; did you mean \"{}\"? (see heed bench --help)", name,
        nearest(name, names));
 }
 
@@ -170,17 +172,26 @@ void run_in_child(const std::string& name, const std::function<void()>& work) {
       fmt::print(stderr, "heed: {}\n", error.what());
       status = 1;
     }
-    std::_Exit(status);
+    std::_Exit(finish_output(status));
   }
   int status = 0;
   waitpid(child, &status, 0);
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+    throw ExitStatus{WEXITSTATUS(status)};  // the child has said why
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPIPE) {
+    throw ExitStatus{128 + SIGPIPE};  // whoever reads has enough
+  }
   check(status == 0, "[bench] {} failed", name);
 }
 
-void run_alone(const std::string& name, const Options& options) {
+void run_alone(const std::string& name, const BenchOptions& options) {
   const DType dtype = dtype_named(options.dtypes[0]);
   check(dtype != DType::i8 || name == "music-decode" || name == "relative",
         "[bench] {} does not run on int8 weights", name);
+  if (::isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "measuring {}, which takes up to a few minutes\n", name);
+  }
   if (name == "layers") {
     LayersOptions layers = options.layers;
     layers.dtype = dtype;
@@ -202,7 +213,8 @@ void run_alone(const std::string& name, const Options& options) {
   }
 }
 
-void run(const Options& options) {
+void run(const BenchOptions& options) {
+  check_output(options.layers.svg);
   if (options.threads > 0) {
     set_num_threads(options.threads);
   }
@@ -222,7 +234,7 @@ void run(const Options& options) {
   }
   for (const char* alone : kAlone) {
     if (std::ranges::count(cases, alone) > 0) {
-      check(cases.size() == 1, "[bench] {} runs alone; leave out the other cases", alone);
+      check(cases.size() == 1, "[bench] {} runs alone; leave the other cases out", alone);
       run_alone(alone, options);
       return;
     }
@@ -233,7 +245,7 @@ void run(const Options& options) {
           "[bench] {} does not run on int8 weights", name);
   }
   if (!options.json) {
-    fmt::print("{} threads, {}; floor: oneDNN on the same matrix products\n", num_threads(),
+    fmt::print("{} threads, {}; floor: oneDNN on the same matrix multiplications\n", num_threads(),
                name_of(max_isa()));
     fmt::print("{:<12} {:<5} {:>10} {:>10} {:>10} {:>9} {:>7} {:>10} {:>8}\n", "case", "dtype",
                "tokens/s", "peak MiB", "tensors", "GFLOP/s", "GB/s", "floor", "of floor");
@@ -250,38 +262,45 @@ void run(const Options& options) {
 }  // namespace
 
 void add_bench(Command& app) {
-  auto options = std::make_shared<Options>();
-  Command bench = app.subcommand("bench", "Measures speed and memory of the engine");
+  auto options = std::make_shared<BenchOptions>();
+  Command bench = app.subcommand("bench", "Measure the speed and memory use of the engine");
+  bench.group("Tools");
   std::string list = "Cases:\n";
   for (const BenchCase& bench_case : bench_cases()) {
-    list += fmt::format("  {:<12} {}\n", bench_case.name, bench_case.what);
+    list += fmt::format("  {:<12}  {}\n", bench_case.name, bench_case.what);
   }
-  list += "  translate    the four cases of decoding above\n";
   list +=
-      "  relative     relative attention with a vector for each pair, and skewed: memory and "
-      "time\n";
-  list += "  images       full and local attention over images of 16 x 16, 32 x 32 and 64 x 64\n";
-  list +=
-      "  music-decode generating music with a cache and without: speed, time of a minute, memory\n";
-  list += "  memory       bytes that this machine reads a second, the limit of decoding\n";
-  list += "  ops [NAME]   every op, or those named: time, bytes, FLOP/s, share of the roofline\n";
-  list += "  layers       self-attention, LSTM and convolution over lengths and dims\n";
-  bench.option("case", options->cases, "Cases to run; default: the engine's six");
-  bench
-      .option("--dtype", options->dtypes,
-              "f32, bf16, int8 (default: the first two); layers takes the first of them")
+      "  translate     the four mt-* cases of decoding above\n"
+      "  relative      relative attention with a vector per pair, and skewed\n"
+      "  images        full and local attention over images of 16 x 16 to 64 x 64\n"
+      "  music-decode  generating music with and without a cache\n"
+      "  memory        bytes this machine reads per second, the limit of decoding\n"
+      "  ops [NAME]    every op, or those named, against the roofline\n"
+      "  layers        self-attention, LSTM and convolution over lengths and dims";
+  bench.option("CASE", options->cases,
+               "cases to run (default: mt-train, gpt-train, gpt-decode, bert-embed, attn and "
+               "rel-attn)");
+  bench.option("--dtype", options->dtypes, "number formats, separated by commas")
       .separated_by(',')
-      .choices({"f32", "bf16", "int8"});
-  bench.option("--threads", options->threads, "Threads; default: all cores").range(1, 4096);
-  bench.option("--reps", options->repetitions, "Repetitions, the best of which counts")
-      .range(1, 1000);
-  bench.flag("--json", options->json, "One JSON object a line, for machines");
-  bench.flag("!--no-floor", options->floor, "Do not measure the floor");
+      .choices({"f32", "bf16", "int8"})
+      .value_name("TYPES")
+      .show_default();
+  bench.option("--threads", options->threads, "number of threads (default: all cores)")
+      .range(1, 4096);
+  bench.option("--reps", options->repetitions, "repetitions, of which the fastest counts")
+      .range(1, 1000)
+      .show_default();
+  bench.flag("--json", options->json, "print one JSON object per line");
+  bench.flag("!--no-floor", options->floor, "do not measure the floor");
   add_layers_options(bench, options->layers);
-  bench.footer(list +
-               "\nExamples:\n  heed bench\n  heed bench mt-train --dtype bf16 --threads 2\n"
-               "  heed bench attn rel-attn --json\n  heed bench translate\n  heed bench ops gelu "
-               "swiglu\n  heed bench layers --svg layers.svg");
+  bench.footer(list);
+  bench.example("Run the engine's six cases in f32 and bf16", "heed bench");
+  bench.example("Run one case in bf16 on two threads",
+                "heed bench mt-train --dtype bf16 --threads 2");
+  bench.example("Run two cases and print JSON", "heed bench attn rel-attn --json");
+  bench.example("Measure decoding", "heed bench translate");
+  bench.example("Measure two ops", "heed bench ops gelu swiglu");
+  bench.example("Plot what layers cost", "heed bench layers --svg layers.svg");
   bench.action([options] { run(*options); });
 }
 

@@ -14,9 +14,6 @@ namespace heed::cli {
 namespace {
 
 constexpr int64_t kBatchTokens = 4096;
-// Lines read ahead: enough to sort by length, not the whole of an endless stream.
-constexpr size_t kPool = 4096;
-
 struct ClassifyArguments {
   std::string model;
   std::string file = "-";
@@ -47,21 +44,15 @@ void print_classes(const LoadedEncoder& model, const ClassifyArguments& argument
 void classify_lines(const ClassifyArguments& arguments) {
   const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
   LineReader lines(arguments.file);
-  std::vector<ClassifyText> pool;
-  const auto flush = [&] {
-    for (const std::vector<float>& values : classify(*model, pool, kBatchTokens)) {
+  std::vector<std::string> pool;
+  while (lines.next_pool(kLinePool, pool)) {
+    std::vector<ClassifyText> texts;
+    std::transform(pool.begin(), pool.end(), std::back_inserter(texts), split_pair);
+    for (const std::vector<float>& values : classify(*model, texts, kBatchTokens)) {
       print_classes(*model, arguments, values);
     }
     std::fflush(stdout);
-    pool.clear();
-  };
-  for (std::string line; lines.next(line);) {
-    pool.push_back(split_pair(line));
-    if (pool.size() == kPool) {
-      flush();
-    }
   }
-  flush();
 }
 
 struct FillArguments {
@@ -125,28 +116,39 @@ void match_lines(const MatchArguments& arguments) {
 
 void add_fill(Command& app) {
   auto arguments = std::make_shared<FillArguments>();
-  Command command = app.subcommand("fill", "Say the likeliest words for each [MASK]");
+  Command command = app.subcommand("fill", "Predict the words behind each [MASK]");
+  command.group("Text");
   command.option("FILE", arguments->file, "lines with [MASK] (default: standard input)");
-  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
-  command.option("--top", arguments->k, "words for each mask").range(1, 10000).show_default();
+  add_model(command, arguments->model);
+  command.option("--top", arguments->k, "words to list per mask").range(1, 10000).show_default();
   command.footer(
-      "Example:\n  echo 'paris is the [MASK] of france .' | heed fill --model bert-base-uncased");
+      "Each line of output has the line number, a tab, and words with their probabilities; in a "
+      "line with several masks they are numbered 1.1, 1.2 and so on.");
+  command.example("Fill a gap", "echo 'a [MASK] day' | heed fill --model bert-base-uncased");
   command.action([arguments] { fill_lines(*arguments); });
 }
 
 void add_match(Command& app) {
   auto arguments = std::make_shared<MatchArguments>();
-  Command command =
-      app.subcommand("match", "Find the entries of a list that are nearest to a question");
-  command.option("FILE", arguments->file, "questions, one a line (default: standard input)");
-  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
-  command.option("--entries", arguments->entries, "text file with an entry a line").required();
-  command.option("--top", arguments->k, "entries for each question").range(1, 10000).show_default();
+  Command command = app.subcommand("match", "Find the entries of a list closest to each question");
+  command.group("Text");
+  command.option("FILE", arguments->file, "questions, one per line (default: standard input)");
+  add_model(command, arguments->model);
+  command.option("--entries", arguments->entries, "text file with one entry per line")
+      .value_name("FILE")
+      .required();
+  command.option("--top", arguments->k, "entries to list per question")
+      .range(1, 10000)
+      .show_default();
   add_precision(command, arguments->precision);
   command.footer(
-      "Prints line, similarity, number of the entry and the entry, nearest first.\n"
-      "Example:\n  echo 'how do I get my money back' | heed match --model all-MiniLM-L6-v2 "
-      "--entries faq.txt");
+      "Each line of output has the number of the question, the cosine similarity, the number of "
+      "the entry and the entry, closest first.");
+  command.example("Find the answer to each question of a file",
+                  "heed match --model all-MiniLM-L6-v2 --entries faq.txt asked.txt");
+  command.example("Ask one question",
+                  "echo 'how do I get my money back' | heed match --model all-MiniLM-L6-v2 "
+                  "--entries faq.txt");
   command.action([arguments] { match_lines(*arguments); });
 }
 
@@ -154,14 +156,18 @@ void add_match(Command& app) {
 
 void add_classify(Command& app) {
   auto arguments = std::make_shared<ClassifyArguments>();
-  Command command = app.subcommand("classify", "Tell the classes or scores of texts");
+  Command command = app.subcommand("classify", "Classify or score lines of text");
+  command.group("Text");
   command.option("FILE", arguments->file,
-                 "texts, or pairs with a tab between, one a line (default: standard input)");
-  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+                 "one text per line, or a pair separated by a tab (default: standard input)");
+  add_model(command, arguments->model);
   add_precision(command, arguments->precision);
-  command.flag("--probabilities", arguments->probabilities, "also those of all classes");
-  command.footer(
-      "Example:\n  echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune");
+  command.flag("--probabilities", arguments->probabilities, "print the probability of each class");
+  command.example("Classify every line of a file",
+                  "heed classify --model runs/sst2-fine-tune reviews.txt");
+  command.example("Classify one text, with probabilities",
+                  "echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune "
+                  "--probabilities");
   command.action([arguments] { classify_lines(*arguments); });
   add_fill(app);
   add_match(app);

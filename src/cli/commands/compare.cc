@@ -1,4 +1,4 @@
-// `heed compare`: several runs or translations side by side, as tables and pictures.
+// `heed compare`: several runs, translations or decoders side by side, as tables and pictures.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,19 +14,6 @@
 
 namespace heed::cli {
 namespace {
-
-struct Named {
-  std::string name;
-  std::string path;
-};
-
-// "NAME=PATH"
-Named parse_named(const std::string& text) {
-  const size_t equals = text.find('=');
-  check(equals != std::string::npos && equals > 0, "[compare] {} is not of the form NAME=PATH",
-        text);
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
 
 struct LengthArguments {
   std::string source;
@@ -103,6 +90,7 @@ double bucket_bleu(const Bucket& bucket, const std::vector<std::string>& hypothe
 }
 
 void compare_lengths(const LengthArguments& arguments) {
+  check_output(arguments.svg);
   const std::vector<std::string> sources = read_lines(arguments.source);
   const std::vector<std::string> references = read_lines(arguments.reference);
   check(sources.size() == references.size(), "[compare] {} has {} lines and {} has {}",
@@ -110,7 +98,7 @@ void compare_lengths(const LengthArguments& arguments) {
   const std::vector<Bucket> buckets = make_buckets(sources, arguments.step);
   std::vector<PlotSeries> series;
   for (const std::string& text : arguments.hypotheses) {
-    const Named named = parse_named(text);
+    const NamedPath named = parse_named(text);
     const std::vector<std::string> hypotheses = read_lines(named.path);
     check(hypotheses.size() == references.size(), "[compare] {} has {} lines and {} has {}",
           named.path, hypotheses.size(), arguments.reference, references.size());
@@ -137,7 +125,8 @@ void compare_lengths(const LengthArguments& arguments) {
     plot.panels.push_back({.title = "Corpus BLEU of the sentences of each length",
                            .x_label = "words in the source",
                            .y_label = "BLEU",
-                           .linear = true,
+                           .linear_x = true,
+                           .linear_y = true,
                            .series = series});
     write_file(arguments.svg, render_svg(plot));
   }
@@ -146,37 +135,48 @@ void compare_lengths(const LengthArguments& arguments) {
 }  // namespace
 
 void add_compare(Command& app) {
-  Command compare = app.subcommand("compare", "Several runs or translations side by side");
+  Command compare =
+      app.subcommand("compare", "Compare runs, translations or decoders in tables and plots");
+  compare.group("Train and evaluate");
   compare.require_subcommand();
+  compare.example("Plot the learning curves of two runs",
+                  "heed compare curves adam=runs/a sm3=runs/b --svg curves.svg");
 
   auto runs = std::make_shared<std::vector<std::string>>();
   auto svg = std::make_shared<std::string>();
-  Command curves = compare.subcommand("curves", "Learning curves of several runs");
-  curves.option("RUNS", *runs, "NAME=RUN-FOLDER ...").required();
-  curves.option("--svg", *svg, "picture to write").required();
-  curves.footer("Example:\n  heed compare curves adam=runs/a sm3=runs/b --svg curves.svg");
+  Command curves = compare.subcommand("curves", "Plot the learning curves of several runs");
+  curves.option("NAME=RUN", *runs, "name for the legend and run folder").required();
+  curves.option("--svg", *svg, "plot to write").value_name("FILE").required();
+  curves.example("Plot the learning curves of two runs",
+                 "heed compare curves adam=runs/a sm3=runs/b --svg curves.svg");
   curves.action([runs, svg] {
+    check_output(*svg);
     std::vector<NamedRun> named;
     for (const std::string& text : *runs) {
-      const Named run = parse_named(text);
+      const NamedPath run = parse_named(text);
       named.push_back({run.name, run.path});
     }
     compare_curves(named, *svg);
   });
 
   auto arguments = std::make_shared<LengthArguments>();
-  Command lengths = compare.subcommand("lengths", "BLEU against the length of the source");
-  lengths.option("TRANSLATIONS", arguments->hypotheses, "NAME=FILE ...").required();
-  lengths.option("--source", arguments->source, "source text").required();
-  lengths.option("--reference", arguments->reference, "its right translation").required();
-  lengths.option("--step", arguments->step, "words from one length to the next")
+  Command lengths =
+      compare.subcommand("lengths", "Compute BLEU by the length of the source sentence");
+  lengths.option("NAME=FILE", arguments->hypotheses, "name for the legend and file of translations")
+      .required();
+  lengths.option("--source", arguments->source, "source text").value_name("FILE").required();
+  lengths.option("--reference", arguments->reference, "reference translation")
+      .value_name("FILE")
+      .required();
+  lengths.option("--step", arguments->step, "width of a range of lengths, in words")
       .range(1, 1000)
       .show_default();
-  lengths.option("--svg", arguments->svg, "picture to write");
-  lengths.footer(
-      "Example:\n  heed compare lengths transformer=a.de rnn=b.de --source test.en --reference "
-      "test.de --svg lengths.svg");
+  lengths.option("--svg", arguments->svg, "plot to write").value_name("FILE");
+  lengths.example("Compare two translators on short and long sentences",
+                  "heed compare lengths transformer=a.de rnn=b.de --source test.en --reference "
+                  "test.de --svg lengths.svg");
   lengths.action([arguments] { compare_lengths(*arguments); });
+  add_compare_decoders(compare);
 }
 
 }  // namespace heed::cli

@@ -40,30 +40,21 @@ struct ContinueArguments {
   bool pedal = true;
 };
 
-void check_extension(const std::string& option, const std::string& file,
-                     const std::vector<std::string>& allowed) {
-  const std::string extension = std::filesystem::path(file).extension();
-  check(file.empty() || std::find(allowed.begin(), allowed.end(), extension) != allowed.end(),
-        "[continue] {} is {}, expected a name that ends in {}", option, file,
-        fmt::format("{}{}", allowed.front(), allowed.size() > 1 ? " or " + allowed.back() : ""));
-}
-
 // Everything that can be found out before the work begins.
 void check_arguments(const ContinueArguments& arguments) {
-  check(!arguments.seconds || !arguments.tokens,
-        "[continue] --seconds and --tokens exclude each other");
+  check(!arguments.seconds || !arguments.tokens, "--seconds and --tokens cannot be combined");
   check(!arguments.motif_seconds || !arguments.motif.empty() || !arguments.melody.empty(),
-        "[continue] --motif-seconds needs a --motif or a --melody");
+        "--motif-seconds needs --motif or --melody");
   if (!arguments.melody.empty()) {
-    check(arguments.motif.empty(), "[continue] --motif and --melody exclude each other");
+    check(arguments.motif.empty(), "--motif and --melody cannot be combined");
     check(!arguments.seconds && !arguments.tokens,
-          "[continue] --melody says how long the piece is: leave --seconds and --tokens out");
-    check(arguments.attention.empty(), "[continue] --attention does not show accompaniments");
+          "--melody determines the length of the piece; leave --seconds and --tokens out");
+    check(arguments.attention.empty(), "--attention cannot be combined with --melody");
   }
-  check_extension("--output", arguments.output, {".mid", ".midi"});
-  check_extension("--audio", arguments.audio, {".wav"});
-  check_extension("--roll", arguments.roll, {".svg", ".png"});
-  check_extension("--attention", arguments.attention, {".html"});
+  check_output("--output", arguments.output, {".mid", ".midi"});
+  check_output("--audio", arguments.audio, {".wav"});
+  check_output("--roll", arguments.roll, {".svg", ".png"});
+  check_output("--attention", arguments.attention, {".html"});
   check_sampling(arguments.options.sampling);
   if (!arguments.audio.empty()) {
     const std::string missing = why_no_sound();
@@ -81,11 +72,12 @@ class ContinueProgress {
     }
     shown_ = now;
     const double elapsed = std::chrono::duration<double>(now - begin_).count();
-    fmt::print(stderr,
-               "\r\x1b[K{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music a second, "
-               "{} left",
-               progress.notes, progress.seconds, static_cast<double>(progress.tokens) / elapsed,
-               progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0)));
+    fmt::print(
+        stderr,
+        "\r\x1b[K{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music per second, "
+        "{} left",
+        progress.notes, progress.seconds, static_cast<double>(progress.tokens) / elapsed,
+        progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0)));
     std::fflush(stderr);
   }
   void end() const {
@@ -148,14 +140,12 @@ void report(const std::string& file, const ContinuedPiece& piece, int64_t contex
   const auto made = std::count_if(piece.notes.begin(), piece.notes.end(),
                                   [&](const Note& note) { return piece.is_new(note); });
   const auto motif = std::ssize(piece.notes) - made;
-  fmt::print("{}: {}{} new ones in {:.2f} s{}\n", file,
+  fmt::print("{}: {}{} new notes in {:.2f} s{}\n", file,
              motif > 0 ? fmt::format("{} notes of the motif, ", motif) : "", made,
              piece.duration - piece.motif_end, end_of(piece.end));
   if (piece.forgotten > 0) {
-    fmt::print(stderr,
-               "heed: {}: the model looks at {} tokens at most; the first {} were dropped on the "
-               "way\n",
-               file, context, piece.forgotten);
+    fmt::print(stderr, "heed: {}: the context is {} tokens; the oldest {} were dropped\n", file,
+               context, piece.forgotten);
   }
 }
 
@@ -179,12 +169,12 @@ void write_pictures(const LoadedLanguageModel& model, const ContinueArguments& a
   if (!arguments.attention.empty()) {
     const NoteAttention attention = attention_of_notes(model, piece);
     if (attention.queries.empty()) {
-      fmt::print(stderr, "heed: {} is not written: there is no new note to look at\n",
+      fmt::print(stderr, "heed: {} is not written: there is no new note\n",
                  path_of(arguments.attention).string());
       return;
     }
     if (attention.first_token > 0) {
-      fmt::print(stderr, "heed: {}: the attention of the last {} of {} tokens\n",
+      fmt::print(stderr, "heed: {}: shows the attention of the last {} of {} tokens\n",
                  path_of(arguments.attention).string(), piece.tokens.size() - attention.first_token,
                  piece.tokens.size());
     }
@@ -213,11 +203,12 @@ std::vector<Note> read_melody(const ContinueArguments& arguments, MusicForm form
   }
   MelodySplit split = split_melody(piece.notes);
   if (!split.accompaniment.empty()) {
-    fmt::print(stderr,
-               "heed: {}: {} of {} notes sound below a higher one and are left out: the melody is "
-               "what is highest\n",
-               arguments.melody, split.accompaniment.size(),
-               split.accompaniment.size() + split.melody.size());
+    fmt::print(
+        stderr,
+        "heed: {}: the melody is the highest voice; {} of {} notes sound below it and are left "
+        "out\n",
+        arguments.melody, split.accompaniment.size(),
+        split.accompaniment.size() + split.melody.size());
   }
   return std::move(split.melody);
 }
@@ -300,53 +291,75 @@ void run(const ContinueArguments& arguments) {
   }
 }
 
+void add_examples(Command& command) {
+  command.example("Improvise half a minute", "heed continue --model runs/piano --output piece.mid");
+  command.example("Continue a motif for a minute",
+                  "heed continue --model runs/piano --motif theme.mid --seconds 60 --output "
+                  "piece.mid");
+  command.example("Write sound and pictures too",
+                  "heed continue --model runs/piano --motif theme.mid --output piece.mid --audio "
+                  "piece.wav --roll piece.svg --attention piece.html");
+  command.example("Improvise four pieces",
+                  "heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output "
+                  "free.mid");
+  command.example("Harmonise a melody",
+                  "heed continue --model runs/jsb-harmonise --melody tune.mid --output "
+                  "chorale.mid");
+}
+
 }  // namespace
 
 void add_continue(Command& app) {
   auto arguments = std::make_shared<ContinueArguments>();
-  Command command = app.subcommand("continue", "Continue a motif with a model of music");
-  command.option("--model", arguments->model, "folder of a model trained on music").required();
-  command.option("--motif", arguments->motif,
-                 "MIDI file to go on from (default: none, the model improvises)");
+  Command command =
+      app.subcommand("continue", "Continue a motif, improvise, or accompany a melody");
+  command.group("Music");
+  command.option("--model", arguments->model, "folder of a model trained on music")
+      .value_name("DIR")
+      .required();
+  command
+      .option("--motif", arguments->motif,
+              "MIDI file to continue (default: none, the model improvises)")
+      .value_name("FILE");
   command
       .option("--motif-seconds", arguments->motif_seconds,
-              "only the first so many seconds of the motif or melody (default: all)")
+              "use only the first X seconds of the motif or melody (default: all)")
       .positive();
-  command.option("--melody", arguments->melody,
-                 "MIDI file to accompany instead, by a model that learned it");
+  command
+      .option("--melody", arguments->melody,
+              "MIDI file to accompany, with a model that was trained to")
+      .value_name("FILE");
   command
       .option("--seconds", arguments->seconds,
-              fmt::format("of new music (default: {:.0f})", kDefaultSeconds))
+              fmt::format("seconds of new music (default: {:.0f})", kDefaultSeconds))
       .range(0.01, kLongestPiece);
-  command.option("--tokens", arguments->tokens, "new tokens, instead of --seconds")
+  command.option("--tokens", arguments->tokens, "number of new tokens, instead of --seconds")
       .range(1, 1 << 30);
-  command.option("--output", arguments->output, "MIDI file to write").required();
-  command.option("--audio", arguments->audio, "FILE.wav: the piece as a piano plays it");
-  command.option("--roll", arguments->roll, "FILE.svg or FILE.png: its piano roll");
-  command.option("--attention", arguments->attention,
-                 "FILE.html: which notes every new note looked back at");
+  command.option("--output", arguments->output, "MIDI file to write").value_name("FILE").required();
+  command.option("--audio", arguments->audio, "FILE.wav for the piece, played on a piano")
+      .value_name("FILE");
+  command.option("--roll", arguments->roll, "FILE.svg or FILE.png for its piano roll")
+      .value_name("FILE");
+  command
+      .option("--attention", arguments->attention,
+              "FILE.html for the earlier notes that each new note attends to")
+      .value_name("FILE");
   command.flag("--pedal,!--no-pedal", arguments->pedal,
-               "The motif's notes last while the sustain pedal is down (default), or only as "
-               "long as their keys are");
+               "let the motif's notes sound while the sustain pedal is down (default), or only "
+               "while their keys are");
   MusicOptions& options = arguments->options;
   add_sampling(command, options.sampling);
-  command.option("--seed", options.seed, "same seed, same music").show_default();
-  command
-      .option("--n", options.pieces, "so many pieces, which go to NAME-1.mid, NAME-2.mid and so on")
+  command.option("--seed", options.seed, "random seed; the same seed gives the same music")
+      .show_default();
+  command.option("--n", options.pieces, "number of pieces, written to NAME-1.mid, NAME-2.mid, ...")
       .range(1, 1000)
       .show_default();
   add_precision(command, arguments->precision);
   command.footer(
       "Models of performances continue any MIDI file. Models of chorales continue four voices on "
-      "a\n"
-      "grid of sixteenths at the file's tempo. A soundfont for --audio may be named in "
-      "HEED_SOUNDFONT.\n\n"
-      "Examples:\n"
-      "  heed continue --model runs/piano --motif theme.mid --seconds 60 --output piece.mid\n"
-      "  heed continue --model runs/piano --motif theme.mid --output piece.mid --audio piece.wav "
-      "--roll piece.svg --attention piece.html\n"
-      "  heed continue --model runs/piano --n 4 --temperature 0.95 --top-p 0.98 --output free.mid\n"
-      "  heed continue --model runs/jsb-harmonise --melody tune.mid --output chorale.mid");
+      "a grid of sixteenths, at the tempo of the file. HEED_SOUNDFONT names a soundfont for "
+      "--audio.");
+  add_examples(command);
   command.action([arguments] { run(*arguments); });
 }
 

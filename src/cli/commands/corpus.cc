@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "data/demo/demo_corpus.h"
 #include "data/demo/demo_files.h"
 
@@ -22,6 +23,7 @@ namespace {
 struct DemoArguments {
   DemoOptions corpus;
   std::filesystem::path out;
+  bool force = false;
 };
 
 struct AmbiguousArguments {
@@ -30,9 +32,17 @@ struct AmbiguousArguments {
 };
 
 void write_demo(const DemoArguments& arguments) {
+  for (const std::string_view name : kDemoFiles) {
+    check(arguments.force || !std::filesystem::exists(arguments.out / name),
+          "[corpus] {} exists already; give another --out, or replace it with --force",
+          (arguments.out / name).string());
+  }
   constexpr size_t kExamples = 8;
+  ShareProgress progress;
+  progress.doing("making the corpus");
   const DemoCorpus corpus = make_demo_corpus(arguments.corpus);
   write_demo_corpus(corpus, arguments.out);
+  progress.clear();
   const auto ambiguous =
       std::count_if(corpus.test.begin(), corpus.test.end(),
                     [](const DemoPair& pair) { return !pair.ambiguous.empty(); });
@@ -110,40 +120,48 @@ void count_resolved(const AmbiguousArguments& arguments) {
 
 void add_demo(Command& corpus) {
   auto arguments = std::make_shared<DemoArguments>();
-  Command demo = corpus.subcommand("demo", "Writes the built-in English-Italian corpus");
-  demo.option("--out", arguments->out, "Folder for train, valid and test").required();
-  demo.option("--train", arguments->corpus.train, "Pairs to train on")
+  Command demo = corpus.subcommand("demo", "Write the built-in English-Italian corpus");
+  demo.option("--out", arguments->out, "folder for train, valid and test")
+      .value_name("DIR")
+      .required();
+  demo.flag("--force", arguments->force, "replace files that are there already");
+  demo.option("--train", arguments->corpus.train, "pairs to train on")
       .show_default()
       .range(0, 1000000);
-  demo.option("--valid", arguments->corpus.valid, "Pairs to validate with")
+  demo.option("--valid", arguments->corpus.valid, "pairs to validate with")
       .show_default()
       .range(0, 100000);
-  demo.option("--test", arguments->corpus.test, "Pairs to test with")
+  demo.option("--test", arguments->corpus.test, "pairs to test with")
       .show_default()
       .range(0, 100000);
-  demo.option("--seed", arguments->corpus.seed, "Another seed, another corpus").show_default();
-  demo.footer("Example:\n  heed corpus demo --out demo");
+  demo.option("--seed", arguments->corpus.seed, "random seed of the corpus").show_default();
+  demo.example("Write the corpus to the folder demo", "heed corpus demo --out demo");
   demo.action([arguments] { write_demo(*arguments); });
 }
 
 void add_ambiguous(Command& corpus) {
   auto arguments = std::make_shared<AmbiguousArguments>();
   Command ambiguous = corpus.subcommand(
-      "ambiguous", "Counts translations that hold the Italian word their context asks for");
-  ambiguous.option("--cases", arguments->cases, "test.ambiguous.tsv of the corpus").required();
-  ambiguous.option("hypotheses", arguments->hypotheses, "Translations of test.en, one a line")
+      "ambiguous", "Count the ambiguous words that translations render correctly");
+  ambiguous.option("--cases", arguments->cases, "test.ambiguous.tsv of the corpus")
+      .value_name("FILE")
       .required();
-  ambiguous.option("--least", arguments->least, "Fail below this percentage").range(0.0, 100.0);
-  ambiguous.footer(
-      "Example:\n  heed corpus ambiguous --cases demo/test.ambiguous.tsv hypotheses.it --least 95");
+  ambiguous.option("TRANSLATIONS", arguments->hypotheses, "translations of test.en, one per line")
+      .required();
+  ambiguous.option("--least", arguments->least, "fail below this percentage").range(0.0, 100.0);
+  ambiguous.example(
+      "Require that 95 % of the ambiguous words are translated correctly",
+      "heed corpus ambiguous --cases demo/test.ambiguous.tsv hypotheses.it --least 95");
   ambiguous.action([arguments] { count_resolved(*arguments); });
 }
 
 }  // namespace
 
 void add_corpus(Command& app) {
-  Command corpus = app.subcommand("corpus", "Parallel corpora: the built-in one, and checks");
+  Command corpus = app.subcommand("corpus", "Write the built-in parallel corpus and check with it");
+  corpus.group("Tools");
   corpus.require_subcommand();
+  corpus.example("Write the corpus to the folder demo", "heed corpus demo --out demo");
   add_demo(corpus);
   add_ambiguous(corpus);
 }

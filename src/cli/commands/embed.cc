@@ -20,9 +20,6 @@ struct EmbedArguments {
   EmbedOptions options;
 };
 
-// Lines read ahead: enough to sort by length, not the whole of an endless stream.
-constexpr size_t kPool = 4096;
-
 void print_json(const std::vector<float>& vector) {
   fmt::print("{{\"embedding\":[");
   for (size_t i = 0; i < vector.size(); ++i) {
@@ -49,8 +46,10 @@ std::string npy_header(size_t rows, size_t columns) {
 class Output {
  public:
   explicit Output(const std::string& file) : file_(file) {
+    check_output(file);
     check(file.empty() || file.ends_with(".npy"),
-          "[embed] --output {} is no .npy file; without --output JSON lines are printed", file);
+          "--output is {}, expected a name that ends in .npy; leave it out to print JSON lines",
+          file);
   }
 
   void add(const std::vector<std::vector<float>>& vectors) {
@@ -62,10 +61,10 @@ class Output {
         ++rows_;
       }
     }
+    std::fflush(stdout);
   }
 
   void finish() const {
-    std::fflush(stdout);
     if (file_.empty()) {
       return;
     }
@@ -87,14 +86,9 @@ void run(EmbedArguments& arguments) {
   const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
   LineReader lines(arguments.file);
   std::vector<std::string> pool;
-  for (std::string line; lines.next(line);) {
-    pool.push_back(line);
-    if (pool.size() == kPool) {
-      output.add(embed(*model, pool, arguments.options));
-      pool.clear();
-    }
+  while (lines.next_pool(kLinePool, pool)) {
+    output.add(embed(*model, pool, arguments.options));
   }
-  output.add(embed(*model, pool, arguments.options));
   output.finish();
 }
 
@@ -103,23 +97,26 @@ void run(EmbedArguments& arguments) {
 void add_embed(Command& app) {
   auto arguments = std::make_shared<EmbedArguments>();
   Command command = app.subcommand("embed", "Turn lines of text into vectors");
+  command.group("Text");
   command.option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
-  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
-  command.option("--pooling", arguments->pooling, "how a text's tokens become one vector")
+  add_model(command, arguments->model);
+  command.option("--pooling", arguments->pooling, "how token vectors become one vector per line")
       .choices({"mean", "cls", "max", "pooler"})
       .show_default();
-  command.flag("--normalize", arguments->options.normalize, "vectors of length 1");
-  command.option("--output", arguments->output, "a .npy file instead of JSON lines");
-  command.option("--max-length", arguments->options.longest, "tokens of a text that are read")
+  command.flag("--normalize", arguments->options.normalize, "scale vectors to length 1");
+  command.option("--output", arguments->output, "NumPy file, FILE.npy, instead of JSON lines")
+      .value_name("FILE");
+  command.option("--max-length", arguments->options.longest, "truncate texts to N tokens")
       .range(1, 1 << 20);
-  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens per batch")
       .range(1, 1 << 24)
       .show_default();
   add_precision(command, arguments->precision);
-  command.footer(
-      "Examples:\n"
-      "  echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean --normalize\n"
-      "  heed embed --model all-MiniLM-L6-v2 --normalize --output faq.npy faq.txt");
+  command.example("Embed a file into a NumPy array",
+                  "heed embed --model all-MiniLM-L6-v2 --output faq.npy faq.txt");
+  command.example("Embed one sentence as a vector of length 1",
+                  "echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean "
+                  "--normalize");
   command.action([arguments] { run(*arguments); });
 }
 

@@ -1,11 +1,13 @@
-// `heed eval`: how well a language model foresees a text, or a model of images their samples.
+// `heed eval`: how well a language model predicts a text, or an image model pixels.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "data/text/token_windows.h"
 #include "decode/text/perplexity.h"
 #include "models/folder.h"
@@ -64,13 +66,25 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
       set.levels == layout.levels && set.channels == layout.channels,
       "[eval] the images have {} channels of {} levels, the model {} of {}; is --binarise missing?",
       set.channels, set.levels, layout.channels, layout.levels);
+  check(
+      model.classes() == 0 || !set.labels.empty(),
+      "[eval] the model draws by class, but the images have no labels: give --labels, or a folder "
+      "of PNG files with a folder per class");
   const int64_t factor = model.source().rows > 0 ? layout.rows / model.source().rows : 0;
   const int64_t batch = std::max<int64_t>(1, arguments.options.batch_tokens / layout.samples());
-  const double nats = image_nats(model, set, batch, factor);
+  double nats = 0.0;
+  {
+    ShareProgress progress;
+    for (int64_t begin = 0; begin < set.count(); begin += batch) {
+      const int64_t end = std::min(begin + batch, set.count());
+      nats += image_nats(model, slice(set, begin, end), batch, factor);
+      progress.show(static_cast<double>(end) / static_cast<double>(set.count()));
+    }
+  }
   const auto images = static_cast<double>(set.count());
   fmt::print("images {}, {} x {} x {}, levels {}\n", set.count(), layout.rows, layout.columns,
              layout.channels, layout.levels);
-  fmt::print("{:.3f} nats an image, {:.4f} bits a dimension\n", nats / images,
+  fmt::print("{:.3f} nats per image, {:.4f} bits per dimension\n", nats / images,
              nats / images / static_cast<double>(layout.samples()) / std::numbers::ln2);
 }
 
@@ -83,14 +97,20 @@ void eval(const EvalArguments& arguments) {
     return;
   }
   for (const std::string& file : arguments.files) {
-    check(file != "-", "[eval] the text is read twice, so it must be a file, not standard input");
+    check(file != "-", "[eval] give a file; standard input cannot be read twice");
   }
   const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
   const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
                                                    .tokenizer = model->tokenizers.target,
                                                    .line_end = arguments.line_end});
   check(tokens.size() > 1, "[eval] the text has {} tokens, expected at least 2", tokens.size());
-  const Perplexity found = measure_perplexity(*model->model, tokens, arguments.options);
+  Perplexity found;
+  {
+    ShareProgress progress;
+    PerplexityOptions options = arguments.options;
+    options.progress = [&](double done) { progress.show(done); };
+    found = measure_perplexity(*model->model, tokens, options);
+  }
   const TextSize size = size_of(arguments.files);
   const double bits = found.nats / std::log(2.0);
   fmt::print("tokens {}, characters {}, bytes {}, words {}\n", found.tokens, size.characters,
@@ -106,40 +126,50 @@ void eval(const EvalArguments& arguments) {
 void add_eval(Command& app) {
   auto arguments = std::make_shared<EvalArguments>();
   Command command =
-      app.subcommand("eval", "Measure a model of text or of images: loss, perplexity, bits");
+      app.subcommand("eval", "Measure the loss of a language or image model on held-out data");
+  command.group("Train and evaluate");
   command
-      .option("FILES", arguments->files,
-              "text, plain or gzip; or MNIST's or CIFAR's files, or a folder of PNG files")
+      .option("FILE", arguments->files,
+              "text, plain or gzip; for image models, files of MNIST or CIFAR-10, or a folder of "
+              "PNG files")
       .required();
-  command.option("--model", arguments->model, "model folder, also Hugging Face's").required();
+  add_model(command, arguments->model);
   command
       .option("--length", arguments->options.length,
-              "tokens looked at together (default: all that the model can)")
+              "context length in tokens (default: the model's maximum)")
       .range(1, 1 << 30);
   command
       .option("--stride", arguments->options.stride,
-              "how far a window moves on; smaller gives every token more to look back at "
+              "tokens from one window to the next; a smaller stride gives each token more context "
               "(default: the length)")
       .range(1, 1 << 30);
-  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens worked on together")
+  command.option("--batch-tokens", arguments->options.batch_tokens, "tokens per batch")
       .range(1, 1 << 24)
       .show_default();
-  command.option("--labels", arguments->image.test_labels, "MNIST's file of labels");
+  command.flag("--line-end", arguments->line_end,
+               "end every line with the END token instead of a newline");
+  add_precision(command, arguments->precision);
+  const std::string images = "Options for image models";
+  command.option("--labels", arguments->image.test_labels, "MNIST's file of labels")
+      .value_name("FILE")
+      .group(images);
   command
       .option("--binarise", arguments->image.binarise,
-              "images: samples become 0 or 1, by a threshold or drawn once and for all")
+              "make pixels 0 or 1, by a threshold or by sampling once")
       .choices({"no", "threshold", "sample"})
-      .show_default();
-  command.option("--images", arguments->images, "only the first so many images").range(1, 1 << 30);
-  add_precision(command, arguments->precision);
-  command.flag("--line-end", arguments->line_end,
-               "an END token behind every line instead of a line end");
-  command.footer(
-      "Examples:\n"
-      "  heed eval --model gpt2 --stride 512 wiki.test.raw\n"
-      "  heed eval --model runs/ptb --line-end ptb.test.txt.gz\n"
-      "  heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz\n"
-      "  heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
+      .show_default()
+      .group(images);
+  command.option("--images", arguments->images, "use only the first N images")
+      .range(1, 1 << 30)
+      .group(images);
+  command.example("Measure the perplexity of GPT-2",
+                  "heed eval --model gpt2 --stride 512 wiki.test.raw");
+  command.example("Measure a model trained line by line",
+                  "heed eval --model runs/ptb --line-end ptb.test.txt.gz");
+  command.example("Measure an image model on MNIST",
+                  "heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz");
+  command.example("Measure an image model on 1,000 images of CIFAR-10",
+                  "heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
   command.action([arguments] { eval(*arguments); });
 }
 

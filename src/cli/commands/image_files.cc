@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "data/images/drawings.h"
 #include "data/images/images.h"
 #include "formats/cifar.h"
@@ -34,7 +35,10 @@ struct UnpackArguments {
 };
 
 void draw(const DrawArguments& arguments) {
+  check_output("--output", arguments.output, {".png"});
   Image image;
+  ShareProgress progress;
+  progress.doing("drawing");
   if (arguments.kind == "photo") {
     image = draw_photograph(
         {.side = arguments.side, .channels = arguments.grey ? 1 : 3, .seed = arguments.drawn.seed});
@@ -49,6 +53,7 @@ void draw(const DrawArguments& arguments) {
     image = with_noise(image, arguments.noise, arguments.drawn.seed);
   }
   write_png(arguments.output, image);
+  progress.clear();
   fmt::print("{}: {} x {}\n", arguments.output, image.width, image.height);
 }
 
@@ -75,6 +80,7 @@ std::vector<uint8_t> read_labels(const std::string& path, size_t first, size_t c
 }
 
 void unpack(const UnpackArguments& arguments) {
+  check_output(arguments.output);
   const Image sheet = read_png(arguments.sheet);
   const auto labels =
       read_labels(arguments.labels, arguments.first, static_cast<size_t>(sheet.height));
@@ -84,45 +90,48 @@ void unpack(const UnpackArguments& arguments) {
 
 void add_draw(Command& image) {
   auto arguments = std::make_shared<DrawArguments>();
-  Command command = image.subcommand("draw", "Draws images by rules, to learn or denoise");
-  command.option("kind", arguments->kind, "digits, shapes or photo")
+  Command command = image.subcommand("draw", "Draw images by rules, to train on or to denoise");
+  command.option("KIND", arguments->kind, "what to draw")
       .required()
       .choices({"digits", "shapes", "photo"});
-  command.option("--output", arguments->output, "PNG file to write").required();
-  command.option("--count", arguments->drawn.count, "How many digits or shapes, in a grid")
+  command.option("--output", arguments->output, "PNG file to write").value_name("FILE").required();
+  command.option("--count", arguments->drawn.count, "number of digits or shapes, in a grid")
       .show_default()
       .range(1, 10000);
-  command.option("--first", arguments->drawn.first, "Index of the first digit or shape")
+  command.option("--first", arguments->drawn.first, "index of the first digit or shape")
       .show_default()
       .not_negative();
-  command.option("--side", arguments->side, "Width and height of a photo")
+  command.option("--side", arguments->side, "width and height of a photo")
       .show_default()
       .range(1, 8192);
-  command.option("--seed", arguments->drawn.seed, "Another seed, other drawings").show_default();
-  command.option("--noise", arguments->noise, "Adds noise of this standard deviation, of 255")
+  command.option("--seed", arguments->drawn.seed, "random seed of the drawings").show_default();
+  command.option("--noise", arguments->noise, "add noise of this standard deviation")
       .show_default()
       .range(0.0, 255.0);
-  command.flag("--grey", arguments->grey, "One channel instead of three");
-  command.footer(
-      "Examples:\n  heed image draw digits --output digits.png\n"
-      "  heed image draw shapes --count 64 --seed 2 --output shapes.png\n"
-      "  heed image draw photo --grey --noise 25 --output noisy.png");
+  command.flag("--grey", arguments->grey, "draw one channel instead of three");
+  command.example("Draw 100 digits", "heed image draw digits --output digits.png");
+  command.example("Draw 64 shapes",
+                  "heed image draw shapes --count 64 --seed 2 --output shapes.png");
+  command.example("Draw a grey photograph with noise",
+                  "heed image draw photo --grey --noise 25 --output noisy.png");
   command.action([arguments] { draw(*arguments); });
 }
 
 void add_unpack(Command& image) {
   auto arguments = std::make_shared<UnpackArguments>();
   Command command = image.subcommand(
-      "unpack", "Turns a PNG sheet of CIFAR-10, an image a row, into its binary file");
-  command.option("sheet", arguments->sheet, "PNG file, 1024 pixels wide").required();
-  command.option("labels", arguments->labels, "JSON file, a list of labels").required();
-  command.option("--first", arguments->first, "Place of the first row's label in the list")
+      "unpack", "Convert a PNG sheet of CIFAR-10, one image per row, to its binary format");
+  command.option("SHEET", arguments->sheet, "PNG file, 1024 pixels wide").required();
+  command.option("LABELS", arguments->labels, "JSON file, a list of labels").required();
+  command.option("--first", arguments->first, "index of the first row's label in the list")
       .show_default();
-  command.option("--output", arguments->output, "Binary file to write").required();
-  command.footer(
-      "tools/cifar10.sh does it for all of CIFAR-10.\n\nExample:\n"
-      "  heed image unpack data_batch_2.png train_lables.json --first 10000 "
-      "--output data_batch_2.bin");
+  command.option("--output", arguments->output, "binary file to write")
+      .value_name("FILE")
+      .required();
+  command.footer("tools/cifar10.sh converts all of CIFAR-10.");
+  command.example("Convert the second batch",
+                  "heed image unpack data_batch_2.png train_lables.json --first 10000 --output "
+                  "data_batch_2.bin");
   command.action([arguments] { unpack(*arguments); });
 }
 

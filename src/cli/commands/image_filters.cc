@@ -28,6 +28,7 @@ struct TextureArguments {
 };
 
 void denoise(DenoiseArguments arguments) {
+  check_output("--output", arguments.output, {".png"});
   const Image noisy = read_png(arguments.input);
   Image clean;
   if (!arguments.reference.empty()) {
@@ -61,10 +62,11 @@ void parse_size(std::string_view text, TextureOptions& options) {
   const char* rest = has_cross ? middle + 1 : end;
   const auto [last, height_fault] = std::from_chars(rest, end, options.height);
   check(has_cross && height_fault == std::errc() && last == end,
-        "[image] --size is {}, expected WIDTHxHEIGHT such as 320x200", text);
+        "--size is {}, expected WIDTHxHEIGHT such as 320x200", text);
 }
 
 void grow_texture(TextureArguments arguments) {
+  check_output("--output", arguments.output, {".png"});
   parse_size(arguments.size, arguments.options);
   const Image sample = read_png(arguments.input);
   Image texture;
@@ -83,27 +85,26 @@ void grow_texture(TextureArguments arguments) {
 void add_denoise(Command& image) {
   auto arguments = std::make_shared<DenoiseArguments>();
   NonLocalMeansOptions& options = arguments->options;
-  Command command =
-      image.subcommand("denoise", "Takes noise out of a PNG image by non-local means");
-  command.option("input", arguments->input, "Noisy PNG file, grey or RGB").required();
-  command.option("--output", arguments->output, "PNG file to write").required();
+  Command command = image.subcommand("denoise", "Remove noise from an image by non-local means");
+  command.option("INPUT", arguments->input, "noisy PNG file, grey or RGB").required();
+  command.option("--output", arguments->output, "PNG file to write").value_name("FILE").required();
   command
       .option("--sigma", options.sigma,
-              "Standard deviation of the noise, of 255 (default: estimated)")
+              "standard deviation of the noise, for pixels from 0 to 255 (default: estimated)")
       .range(0.0, 255.0);
   command.option("--patch", options.patch,
-                 "Width of the patches that are compared, odd (default: by sigma, 3 to 11)");
-  command.option("--search", options.search, "Width of the window that is searched, odd")
-      .show_default();
+                 "width of the patches to compare, odd (default: 3 to 11, by sigma)");
+  command.option("--search", options.search, "width of the search window, odd").show_default();
   command.option("--decay", options.decay,
-                 "h of exp(-distance / h^2) (default: by sigma, 0.3 to 0.55 of it)");
-  command.option("--reference", arguments->reference,
-                 "The image without noise: prints PSNR before and after");
-  command.footer(
-      "Examples:\n  heed image denoise noisy.png --output clean.png\n"
-      "  heed image draw photo --output photo.png\n"
-      "  heed image draw photo --noise 25 --output noisy.png\n"
-      "  heed image denoise noisy.png --sigma 25 --reference photo.png --output clean.png");
+                 "h of exp(-distance / h^2) (default: 0.3 to 0.55 times sigma)");
+  command
+      .option("--reference", arguments->reference,
+              "PNG file without the noise; prints the PSNR before and after")
+      .value_name("FILE");
+  command.example("Remove noise", "heed image denoise noisy.png --output clean.png");
+  command.example("Measure how much noise of a known strength is removed",
+                  "heed image denoise noisy.png --sigma 25 --reference photo.png --output "
+                  "clean.png");
   command.action([arguments] { denoise(*arguments); });
 }
 
@@ -111,26 +112,30 @@ void add_texture(Command& image) {
   auto arguments = std::make_shared<TextureArguments>();
   TextureOptions& options = arguments->options;
   Command command = image.subcommand(
-      "texture", "Grows a larger texture from a sample, pixel by pixel (Efros and Leung)");
-  command.option("input", arguments->input, "Sample, a PNG file, grey or RGB").required();
-  command.option("--output", arguments->output, "PNG file to write").required();
-  command.option("--size", arguments->size, "Size of the result, WIDTHxHEIGHT").required();
+      "texture", "Grow a larger texture from a sample, pixel by pixel (Efros and Leung)");
+  command.option("INPUT", arguments->input, "sample, a PNG file, grey or RGB").required();
+  command.option("--output", arguments->output, "PNG file to write").value_name("FILE").required();
+  command.option("--size", arguments->size, "size of the result in pixels")
+      .value_name("WIDTHxHEIGHT")
+      .required();
   command
       .option("--window", options.window,
-              "Width of the surroundings that are compared, odd: about the size of what "
-              "repeats")
+              "width of the neighbourhood to compare, odd: about the size of what repeats")
       .show_default();
   command
       .option("--epsilon", options.epsilon,
-              "Places up to this share worse than the best one may be drawn")
+              "choose among matches whose error is at most this share above the best one's")
       .show_default();
   command.flag("--extend", options.extend,
-               "Grow around the whole sample instead of 3 x 3 pixels of it");
-  command.option("--seed", options.seed, "Another seed, another texture").show_default();
+               "grow around the whole sample instead of 3 x 3 pixels of it");
+  command.option("--seed", options.seed, "random seed of the texture").show_default();
   command.footer(
-      "The time grows with the pixels of the result, of the sample and of the window.\n\n"
-      "Examples:\n  heed image texture bricks.png --size 256x256 --output wall.png\n"
-      "  heed image texture bricks.png --size 128x128 --window 15 --extend --output wall.png");
+      "The time grows with the number of pixels of the result, of the sample and of the window.");
+  command.example("Grow a wall from a few bricks",
+                  "heed image texture bricks.png --size 256x256 --output wall.png");
+  command.example("Grow around the sample, with a larger window",
+                  "heed image texture bricks.png --size 128x128 --window 15 --extend --output "
+                  "wall.png");
   command.action([arguments] { grow_texture(*arguments); });
 }
 

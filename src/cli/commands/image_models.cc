@@ -9,6 +9,7 @@
 #include "cli/pictures/image_attention.h"
 #include "cli/share_progress.h"
 #include "data/images/images.h"
+#include "decode/images/blockwise_images.h"
 #include "decode/images/sample_images.h"
 #include "models/folder.h"
 #include "tasks/image_task.h"
@@ -24,8 +25,11 @@ struct ImageArguments {
   int64_t count = 0;
   int64_t first = 0;
   int64_t variants = 3;
+  int64_t scale = 1;  // of the picture that is written
   double keep = 0.5;
   bool small = false;  // the images are those to be enlarged
+  std::string decoding = "sample";
+  int64_t distance = 0;
   SampleOptions sample;
 };
 
@@ -42,6 +46,13 @@ ImageSet read_for(const ImageLayout& layout, const ImageArguments& arguments) {
   return prepared(slice(all, arguments.first, last), options_for(layout));
 }
 
+// Loads the model, after what can be found out before it.
+auto load(const ImageArguments& arguments) {
+  check_output("--output", arguments.output, {".png"});
+  check_output("--attention", arguments.attention, {".png"});
+  return load_as<ImageModel>(arguments.model, arguments.precision);
+}
+
 std::vector<int32_t> drawn(const ImageModel& model, const SampleOptions& options) {
   ShareProgress progress;
   return sample_images(model, options, [&](int64_t steps, std::span<const int32_t>) {
@@ -50,9 +61,47 @@ std::vector<int32_t> drawn(const ImageModel& model, const SampleOptions& options
   });
 }
 
-void report(const std::string& path, const Image& sheet, int64_t images) {
-  write_png(path, sheet);
-  fmt::print("{}: {} images, {} x {}\n", path, images, sheet.width, sheet.height);
+// The likeliest levels, several in each pass.
+std::vector<int32_t> drawn_blockwise(const ImageModel& model, const ImageArguments& arguments,
+                                     const SampleOptions& options) {
+  const BlockwiseImages images = draw_blockwise(
+      model, options, {.kind = Acceptance::Kind::distance, .within = arguments.distance});
+  fmt::print(stderr, "heed: {} samples in {} passes, {:.2f} each\n", images.levels.size(),
+             images.passes,
+             static_cast<double>(images.levels.size()) / static_cast<double>(images.passes));
+  return images.levels;
+}
+
+// Images with every pixel a square.
+ImageSet blown_up(const ImageSet& small, int64_t factor) {
+  ImageSet large = slice(small, 0, 0);
+  large.height = small.height * factor;
+  large.width = small.width * factor;
+  for (int64_t i = 0; i < small.count(); ++i) {
+    const std::span<const uint8_t> image = small.image(i);
+    for (int64_t row = 0; row < large.height; ++row) {
+      for (int64_t at = 0; at < large.width * small.channels; ++at) {
+        const int64_t column = at / small.channels / factor;
+        const int64_t from =
+            (row / factor * small.width + column) * small.channels + at % small.channels;
+        large.pixels.push_back(image[static_cast<size_t>(from)]);
+      }
+    }
+  }
+  return large;
+}
+
+void report(const ImageArguments& arguments, const Image& sheet, int64_t images) {
+  const ImageSet picture = blown_up({.height = sheet.height,
+                                     .width = sheet.width,
+                                     .channels = sheet.channels,
+                                     .pixels = sheet.pixels},
+                                    arguments.scale);
+  write_png(arguments.output, {.width = picture.width,
+                               .height = picture.height,
+                               .channels = picture.channels,
+                               .pixels = picture.pixels});
+  fmt::print("{}: {} images, {} x {}\n", arguments.output, images, picture.width, picture.height);
 }
 
 struct Pixel {
@@ -73,14 +122,14 @@ void write_attention(const LoadedImageModel& model, const ImageArguments& argume
   }
   const auto [row, column] = chosen_pixel(model.model->layout(), arguments);
   write_png(arguments.attention, attention_of_pixel(*model.model, batch, row, column));
-  fmt::print("{}: where pixel {},{} looked, a row a layer, a column a head\n", arguments.attention,
-             row, column);
+  fmt::print("{}: attention of pixel {},{}, one row per layer, one column per head\n",
+             arguments.attention, row, column);
 }
 
 void sample(const ImageArguments& arguments) {
-  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  const auto model = load(arguments);
   check(model->model->source().rows == 0,
-        "[image] {} enlarges images: give it some with heed image upscale", arguments.model);
+        "[image] {} enlarges images; use it with heed image upscale", arguments.model);
   chosen_pixel(model->model->layout(), arguments);  // what is wrong with it shows before the work
   SampleOptions options = arguments.sample;
   options.images = arguments.count;
@@ -89,7 +138,7 @@ void sample(const ImageArguments& arguments) {
   const ImageSet set = image_set(model->model->layout(), levels);
   const auto across = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(set.count()))));
   const bool by_class = model->model->classes() > 0 && arguments.class_name.empty();
-  report(arguments.output,
+  report(arguments,
          contact_sheet(set, by_class ? std::min(model->model->classes(), set.count()) : across),
          set.count());
   const std::vector<int64_t> one{0};
@@ -100,9 +149,9 @@ void sample(const ImageArguments& arguments) {
   write_attention(*model, arguments, image_batch(*model->model, labelled, one, 0));
 }
 
-// A line an image: as it is, what of it is given, and what the model makes of that.
+// One line per image: as it is, what of it is given, and what the model makes of that.
 void complete(const ImageArguments& arguments) {
-  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  const auto model = load(arguments);
   const ImageLayout& layout = model->model->layout();
   const ImageSet images = read_for(layout, arguments);
   const int64_t samples = layout.samples();
@@ -133,35 +182,19 @@ void complete(const ImageArguments& arguments) {
     const auto begin = levels.begin() + i * arguments.variants * samples;
     sheet.pixels.insert(sheet.pixels.end(), begin, begin + arguments.variants * samples);
   }
-  report(arguments.output, contact_sheet(sheet, 2 + arguments.variants), images.count());
+  report(arguments, contact_sheet(sheet, 2 + arguments.variants), images.count());
 }
 
-// The small image with every pixel a square.
-ImageSet blown_up(const ImageSet& small, int64_t factor) {
-  ImageSet large = slice(small, 0, 0);
-  large.height = small.height * factor;
-  large.width = small.width * factor;
-  for (int64_t i = 0; i < small.count(); ++i) {
-    const std::span<const uint8_t> image = small.image(i);
-    for (int64_t row = 0; row < large.height; ++row) {
-      for (int64_t at = 0; at < large.width * small.channels; ++at) {
-        const int64_t column = at / small.channels / factor;
-        const int64_t from =
-            (row / factor * small.width + column) * small.channels + at % small.channels;
-        large.pixels.push_back(image[static_cast<size_t>(from)]);
-      }
-    }
-  }
-  return large;
-}
-
-// A line an image: the small one, what the model makes of it, and what it was made small from.
+// One line per image: the small one, what the model makes of it, and what it was made small from.
 void upscale(const ImageArguments& arguments) {
-  const auto model = load_as<ImageModel>(arguments.model, arguments.precision);
+  const auto model = load(arguments);
   const ImageLayout& layout = model->model->layout();
   const ImageLayout source = model->model->source();
-  check(source.rows > 0, "[image] {} does not enlarge images; train one with image.enlarge",
+  check(source.rows > 0, "[image] {} does not enlarge images; train a model with image.enlarge",
         arguments.model);
+  const bool blockwise = arguments.decoding == "blockwise";
+  check(blockwise || arguments.distance == 0,
+        "--distance is for --decoding blockwise, which takes proposals that come close");
   const int64_t factor = layout.rows / source.rows;
   const ImageSet images = read_for(arguments.small ? source : layout, arguments);
   const ImageSet small = arguments.small ? images : downscaled(images, factor);
@@ -174,7 +207,8 @@ void upscale(const ImageArguments& arguments) {
   options.images = images.count() * arguments.variants;
   options.conditions.source = Tensor::from_ints(values, {options.images, source.samples()});
   options.conditions.classes = classes_for(*model, arguments.class_name, options.images);
-  const std::vector<int32_t> levels = drawn(*model->model, options);
+  const std::vector<int32_t> levels = blockwise ? drawn_blockwise(*model->model, arguments, options)
+                                                : drawn(*model->model, options);
   const ImageSet large = blown_up(small, factor);
   ImageSet sheet = image_set(layout, {});
   for (int64_t i = 0; i < images.count(); ++i) {
@@ -188,29 +222,40 @@ void upscale(const ImageArguments& arguments) {
     }
   }
   const int64_t across = (arguments.small ? 1 : 2) + arguments.variants;
-  report(arguments.output, contact_sheet(sheet, across), images.count());
+  report(arguments, contact_sheet(sheet, across), images.count());
 }
 
 void add_common(Command& command, ImageArguments& arguments) {
-  command.option("--model", arguments.model, "folder of a model of images").required();
-  command.option("--output", arguments.output, "PNG file to write").required();
-  command.option("--class", arguments.class_name,
-                 "what to draw, by name or number (default: all in turn)");
+  command.option("--model", arguments.model, "folder of an image model")
+      .value_name("DIR")
+      .required();
+  command.option("--output", arguments.output, "PNG file to write").value_name("FILE").required();
+  command
+      .option("--scale", arguments.scale,
+              "enlarge the written picture N times, every pixel to a square")
+      .range(1, 64)
+      .show_default();
+  command
+      .option("--class", arguments.class_name,
+              "class to draw, by name or number (default: all in turn)")
+      .value_name("NAME");
   add_sampling(command, arguments.sample.sampling);
-  command.option("--seed", arguments.sample.seed, "same seed, same images").show_default();
+  command
+      .option("--seed", arguments.sample.seed, "random seed; the same seed gives the same images")
+      .show_default();
   add_precision(command, arguments.precision);
 }
 
 void add_files(Command& command, ImageArguments& arguments) {
   command
-      .option("FILES", arguments.files.paths,
-              "MNIST's file of images, CIFAR's files, or a folder of PNG files")
+      .option("FILE", arguments.files.paths,
+              "images: files of MNIST or CIFAR-10, PNG files, or folders of PNG files")
       .required();
-  command.option("--count", arguments.count, "so many images").show_default().range(1, 1000);
-  command.option("--first", arguments.first, "beginning with this one of the files")
+  command.option("--count", arguments.count, "number of images").show_default().range(1, 1000);
+  command.option("--first", arguments.first, "index of the first image to use")
       .show_default()
       .not_negative();
-  command.option("--n", arguments.variants, "each so many times").show_default().range(1, 100);
+  command.option("--n", arguments.variants, "variants per image").show_default().range(1, 100);
 }
 
 }  // namespace
@@ -218,39 +263,56 @@ void add_files(Command& command, ImageArguments& arguments) {
 void add_image_models(Command& image) {
   auto sampled = std::make_shared<ImageArguments>();
   sampled->count = 64;
-  Command command = image.subcommand("sample", "Draws images with a model");
+  Command command = image.subcommand("sample", "Draw images with a model");
   add_common(command, *sampled);
-  command.option("--count", sampled->count, "how many").show_default().range(1, 10000);
-  command.option("--attention", sampled->attention,
-                 "PNG file for where a pixel of the first image looked");
-  command.option("--pixel", sampled->pixel, "which pixel: ROW COLUMN (default: the middle)")
+  command.option("--count", sampled->count, "number of images").show_default().range(1, 10000);
+  command
+      .option("--attention", sampled->attention,
+              "PNG file for the attention of one pixel of the first image")
+      .value_name("FILE");
+  command.option("--pixel", sampled->pixel, "the pixel of --attention (default: the middle)")
+      .value_name("ROW COLUMN")
       .count(2);
-  command.footer(
-      "Example:\n  heed image sample --model runs/digits --count 100 --output digits.png");
+  command.example("Draw 100 digits",
+                  "heed image sample --model runs/digits --count 100 --output digits.png");
+  command.example("Draw 16 digits, four times as large",
+                  "heed image sample --model runs/digits --count 16 --scale 4 --output large.png");
   command.action([sampled] { sample(*sampled); });
 
   auto completed = std::make_shared<ImageArguments>();
   completed->count = 8;
-  command = image.subcommand("complete", "Completes images of which the upper part is given");
+  command = image.subcommand("complete", "Complete images of which the upper part is given");
   add_common(command, *completed);
   add_files(command, *completed);
   command.option("--keep", completed->keep, "share of the rows that is given")
       .show_default()
       .range(0.0, 1.0);
-  command.footer(
-      "Example:\n  heed image complete --model runs/mnist t10k-images-idx3-ubyte.gz --output "
-      "halves.png");
+  command.example("Complete the lower half of digits",
+                  "heed image complete --model runs/mnist t10k-images-idx3-ubyte.gz --output "
+                  "halves.png");
   command.action([completed] { complete(*completed); });
 
   auto enlarged = std::make_shared<ImageArguments>();
   enlarged->count = 8;
-  command = image.subcommand("upscale", "Makes images small, and draws them large again");
+  command = image.subcommand("upscale", "Shrink images and draw them large again");
   add_common(command, *enlarged);
   add_files(command, *enlarged);
-  command.flag("--small", enlarged->small, "the images are small ones already");
-  command.footer(
-      "Example:\n  heed image upscale --model runs/mnist-enlarge t10k-images-idx3-ubyte.gz "
-      "--output large.png");
+  command.flag("--small", enlarged->small, "the images are small already; do not shrink them");
+  command
+      .option(
+          "--decoding", enlarged->decoding,
+          "sample: level by level, by chance; blockwise: the likeliest levels, as many at once as "
+          "the model's proposals deserve")
+      .choices({"sample", "blockwise"})
+      .show_default();
+  command
+      .option("--distance", enlarged->distance,
+              "levels that a proposal of --decoding blockwise may be off by")
+      .range(0, 255)
+      .show_default();
+  command.example("Enlarge shrunken digits",
+                  "heed image upscale --model runs/mnist-enlarge t10k-images-idx3-ubyte.gz "
+                  "--output large.png");
   command.action([enlarged] { upscale(*enlarged); });
 }
 

@@ -17,13 +17,13 @@
 namespace heed::cli {
 namespace {
 
-struct EncodeOptions {
+struct MusicEncodeOptions {
   std::vector<std::string> files;
   bool pedal = true;
   bool names = false;
 };
 
-struct DecodeOptions {
+struct MusicDecodeOptions {
   std::string ids;
   std::string output;
 };
@@ -46,7 +46,7 @@ void for_each_file(const std::vector<std::string>& files, const Use& use) {
   }
 }
 
-void encode(const EncodeOptions& options) {
+void encode(const MusicEncodeOptions& options) {
   for_each_file(options.files, [&](const std::string& file) {
     MidiPiece piece = read_midi(file);
     if (options.pedal) {
@@ -73,7 +73,7 @@ std::vector<int32_t> parse_ids(std::string_view line) {
     if (!word.empty()) {
       int32_t id = 0;
       const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-      check(error == std::errc() && end == word.data() + word.size(), "\"{}\" is no id", word);
+      check(error == std::errc() && end == word.data() + word.size(), "\"{}\" is not an id", word);
       ids.push_back(id);
     }
     line.remove_prefix(std::min(word.size() + 1, line.size()));
@@ -82,7 +82,8 @@ std::vector<int32_t> parse_ids(std::string_view line) {
 }
 
 // All lines are looked at before the first file is written.
-void decode(const DecodeOptions& options) {
+void decode(const MusicDecodeOptions& options) {
+  check_output(options.output);
   std::vector<std::vector<Note>> pieces;
   LineReader reader(options.ids);
   for (std::string line; reader.next(line);) {
@@ -92,7 +93,7 @@ void decode(const DecodeOptions& options) {
       fail("[{}:{}] {}", reader.name(), reader.line_number(), error.what());
     }
   }
-  check(!pieces.empty(), "[music] {} is empty, expected a piece a line", reader.name());
+  check(!pieces.empty(), "[music] {} is empty, expected one piece per line", reader.name());
   for (size_t i = 0; i < pieces.size(); ++i) {
     const std::filesystem::path path = numbered_path(options.output, i + 1, pieces.size());
     write_midi(path, pieces[i]);
@@ -127,71 +128,76 @@ void info(const std::vector<std::string>& files) {
     print_notes(piece.notes);
     fmt::print("  pedal       {} events\n", piece.pedals.size());
     if (piece.tempos.empty()) {
-      fmt::print("  tempo       not given, so 120 quarters a minute\n");
+      fmt::print("  tempo       not given, so 120 quarter notes per minute\n");
       return;
     }
     const auto [slowest, fastest] =
         std::ranges::minmax(piece.tempos, {}, &MidiTempo::quarters_per_minute);
     if (slowest.quarters_per_minute == fastest.quarters_per_minute) {
-      fmt::print("  tempo       {:.4g} quarters a minute\n", slowest.quarters_per_minute);
+      fmt::print("  tempo       {:.4g} quarter notes per minute\n", slowest.quarters_per_minute);
       return;
     }
-    fmt::print("  tempo       {} events, {:.4g} to {:.4g} quarters a minute\n", piece.tempos.size(),
-               slowest.quarters_per_minute, fastest.quarters_per_minute);
+    fmt::print("  tempo       {} events, {:.4g} to {:.4g} quarter notes per minute\n",
+               piece.tempos.size(), slowest.quarters_per_minute, fastest.quarters_per_minute);
   });
 }
 
 void add_encode(Command& app) {
-  auto options = std::make_shared<EncodeOptions>();
+  auto options = std::make_shared<MusicEncodeOptions>();
   Command command =
-      app.subcommand("encode", "Turns MIDI files into performance events, one piece a line");
-  command.option("files", options->files, "MIDI files").required();
+      app.subcommand("encode", "Convert MIDI files to performance events, one piece per line");
+  command.option("FILE", options->files, "MIDI files").required();
   command.flag("--pedal,!--no-pedal", options->pedal,
-               "Notes last while the sustain pedal is down (default), or only as long as "
-               "their keys are");
-  command.flag("--names", options->names, "NOTE_ON<60> and the like instead of ids");
+               "let notes sound while the sustain pedal is down (default), or only while their "
+               "keys are");
+  command.flag("--names", options->names, "print names such as NOTE_ON<60> instead of ids");
   command.footer(
-      "The 388 ids: 0-127 keys going down, 128-255 keys going up, 256-355 time shifts of 10 ms\n"
-      "to 1 s, 356-387 velocities. A file that cannot be read has no line; the others go on.\n\n"
-      "Examples:\n  heed music encode sonata.mid > sonata.txt\n"
-      "  heed music encode --no-pedal --names sonata.mid\n"
-      "  heed music encode performances/*.mid > train.txt");
+      "There are 388 ids: 0-127 for keys going down, 128-255 for keys going up, 256-355 for time "
+      "shifts of 10 ms to 1 s, 356-387 for velocities. Files that cannot be read are reported on "
+      "standard error and left out.");
+  command.example("Convert a file", "heed music encode sonata.mid > sonata.txt");
+  command.example("Show the names of its events, without the pedal",
+                  "heed music encode --no-pedal --names sonata.mid");
+  command.example("Convert many files", "heed music encode performances/*.mid > train.txt");
   command.action([options] { encode(*options); });
 }
 
 void add_decode(Command& app) {
-  auto options = std::make_shared<DecodeOptions>();
-  Command command = app.subcommand("decode", "Turns performance events into MIDI files");
-  command.option("ids", options->ids, "File of ids, one piece a line; -: standard input")
-      .required();
+  auto options = std::make_shared<MusicDecodeOptions>();
+  Command command = app.subcommand("decode", "Convert performance events to MIDI files");
+  command.option("FILE", options->ids, "ids, one piece per line; -: standard input").required();
   command
       .option("--output", options->output,
-              "MIDI file to write; several pieces go to NAME-1.mid, NAME-2.mid and so on")
+              "MIDI file to write; several pieces go to NAME-1.mid, NAME-2.mid, ...")
+      .value_name("FILE")
       .required();
-  command.footer(
-      "Examples:\n  heed music decode sonata.txt --output sonata.mid\n"
-      "  echo '372 60 64 67 355 188 192 195' | heed music decode - --output chord.mid\n"
-      "  fluidsynth -F chord.wav /usr/share/sounds/sf2/TimGM6mb.sf2 chord.mid");
+  command.example("Convert a file", "heed music decode sonata.txt --output sonata.mid");
+  command.example("Write a chord",
+                  "echo '372 60 64 67 355 188 192 195' | heed music decode - --output chord.mid");
   command.action([options] { decode(*options); });
 }
 
 void add_info(Command& app) {
   auto files = std::make_shared<std::vector<std::string>>();
-  Command command = app.subcommand("info", "Says what is in MIDI files");
-  command.option("files", *files, "MIDI files").required();
-  command.footer("Examples:\n  heed music info sonata.mid\n  heed music info performances/*.mid");
+  Command command = app.subcommand("info", "Describe MIDI files");
+  command.option("FILE", *files, "MIDI files").required();
+  command.example("Describe a file", "heed music info sonata.mid");
+  command.example("Describe many files", "heed music info performances/*.mid");
   command.action([files] { info(*files); });
 }
 
 }  // namespace
 
 void add_music(Command& app) {
-  Command music = app.subcommand("music", "Reads and writes MIDI files");
+  Command music = app.subcommand("music", "Convert and describe MIDI files, and test models");
+  music.group("Music");
   music.require_subcommand();
-  music.footer(
-      "Examples:\n  heed music info sonata.mid\n  heed music encode sonata.mid > sonata.txt\n"
-      "  heed music decode sonata.txt --output copy.mid\n"
-      "  heed music motif relative=runs/music-demo plain=runs/music-demo-plain");
+  music.example("Describe a MIDI file", "heed music info sonata.mid");
+  music.example("Convert a MIDI file to performance events",
+                "heed music encode sonata.mid > sonata.txt");
+  music.example("Convert events to a MIDI file", "heed music decode sonata.txt --output copy.mid");
+  music.example("Measure how well models remember a motif",
+                "heed music motif relative=runs/music-demo plain=runs/music-demo-plain");
   add_encode(music);
   add_decode(music);
   add_info(music);

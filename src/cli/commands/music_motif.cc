@@ -37,11 +37,13 @@ PlotSeries measure(const std::string& named, const MotifOptions& options) {
 }
 
 void run(const MotifArguments& arguments) {
+  check_output(arguments.svg);
   fmt::print("{:<16} {:>6} {:>6} {:>10}\n", "model", "token", "notes", "right");
-  PlotPanel panel{.title = "notes of a returning motif that are foreseen",
+  PlotPanel panel{.title = "notes of a returning motif that are predicted",
                   .x_label = "tokens into the piece",
                   .y_label = "%",
-                  .linear = true,
+                  .linear_x = true,
+                  .linear_y = true,
                   .series = {}};
   for (const std::string& model : arguments.models) {
     panel.series.push_back(measure(model, arguments.options));
@@ -53,7 +55,7 @@ void run(const MotifArguments& arguments) {
   if (!arguments.svg.empty()) {
     write_file(arguments.svg,
                render_svg({.title = "Keeping a motif",
-                           .subtitle = "rule-made pieces that no model has learned from",
+                           .subtitle = "pieces composed by rules, not in the training data",
                            .dashed_legend = arguments.trained > 0 ? "length of training" : "",
                            .panels = {panel}}));
   }
@@ -64,22 +66,22 @@ void run(const MotifArguments& arguments) {
 void add_music_motif(Command& music) {
   auto arguments = std::make_shared<MotifArguments>();
   Command command =
-      music.subcommand("motif", "Measures how well models remember a motif that returns");
-  command.option("MODELS", arguments->models, "folders, or NAME=FOLDER").required();
-  command.option("--pieces", arguments->options.pieces, "pieces to ask about")
+      music.subcommand("motif", "Measure how well models remember a motif that returns");
+  command.option("MODEL", arguments->models, "model folders, or NAME=FOLDER").required();
+  command.option("--pieces", arguments->options.pieces, "number of pieces to test with")
       .range(1, 100000)
       .show_default();
   command.option("--sections", arguments->options.sections, "length of a piece, in sections")
       .range(4, 100000)
       .show_default();
-  command.option("--bucket", arguments->options.bucket, "tokens to a point")
+  command.option("--bucket", arguments->options.bucket, "tokens per row of the table")
       .range(1, 1 << 20)
       .show_default();
-  command.option("--trained", arguments->trained, "mark this length in the plot");
-  command.option("--svg", arguments->svg, "where the plot goes");
-  command.footer(
-      "Example:\n  heed music motif relative=runs/music-demo plain=runs/music-demo-plain --svg "
-      "motif.svg");
+  command.option("--trained", arguments->trained, "mark this length in the plot").not_negative();
+  command.option("--svg", arguments->svg, "plot to write").value_name("FILE");
+  command.example("Compare two models",
+                  "heed music motif relative=runs/music-demo plain=runs/music-demo-plain --svg "
+                  "motif.svg");
   command.action([arguments] { run(*arguments); });
 }
 

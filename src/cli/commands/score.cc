@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "data/text/lines.h"
 #include "train/metrics/bleu.h"
 #include "train/metrics/chrf.h"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr const char* kVersion = "heed-" HEED_VERSION;
 
-struct Options {
+struct ScoreOptions {
   std::vector<std::string> metrics{"bleu"};
   std::vector<std::string> references;
   std::string hypotheses = "-";
@@ -45,7 +46,7 @@ struct Texts {
   std::vector<std::vector<std::string>> references;  // by sentence
 };
 
-Texts read_texts(const Options& options) {
+Texts read_texts(const ScoreOptions& options) {
   Texts texts;
   const std::string source = options.hypotheses == "-" ? "standard input" : options.hypotheses;
   texts.hypotheses = read_lines(options.hypotheses);
@@ -72,7 +73,7 @@ std::vector<double> score_sentences(const Texts& texts, const Score& score) {
   return result;
 }
 
-Result run_bleu(const Texts& texts, const Options& options) {
+Result run_bleu(const Texts& texts, const ScoreOptions& options) {
   BleuOptions bleu_options;
   bleu_options.tokenizer = score_tokenizer(options.tokenize);
   bleu_options.lowercase = options.lowercase;
@@ -95,7 +96,7 @@ Result run_bleu(const Texts& texts, const Options& options) {
   return result;
 }
 
-Result run_chrf(const Texts& texts, const Options& options) {
+Result run_chrf(const Texts& texts, const ScoreOptions& options) {
   const ChrfOptions chrf_options{.word_order = options.chrf_word_order,
                                  .lowercase = options.lowercase};
   const ChrfScore score = chrf(texts.hypotheses, texts.references, chrf_options);
@@ -113,7 +114,7 @@ Result run_chrf(const Texts& texts, const Options& options) {
   return result;
 }
 
-Result run_ter(const Texts& texts, const Options& options) {
+Result run_ter(const Texts& texts, const ScoreOptions& options) {
   const TerScore score = ter(texts.hypotheses, texts.references);
   Result result{.name = "TER",
                 .score = score.score,
@@ -129,7 +130,7 @@ Result run_ter(const Texts& texts, const Options& options) {
   return result;
 }
 
-Result run_metric(const std::string& metric, const Texts& texts, const Options& options) {
+Result run_metric(const std::string& metric, const Texts& texts, const ScoreOptions& options) {
   if (metric == "bleu") {
     return run_bleu(texts, options);
   }
@@ -157,13 +158,17 @@ void print_sentences(const std::vector<Result>& results) {
   }
 }
 
-void run(const Options& options) {
+void run(const ScoreOptions& options) {
   score_tokenizer(options.tokenize);  // a misspelt name fails before the files are read
+  ShareProgress progress;
+  progress.doing("reading text");
   const Texts texts = read_texts(options);
   std::vector<Result> results;
   for (const std::string& metric : options.metrics) {
+    progress.doing("computing " + metric);
     results.push_back(run_metric(metric, texts, options));
   }
+  progress.clear();
   if (options.sentence && !options.json) {
     print_sentences(results);
     return;
@@ -181,32 +186,40 @@ void run(const Options& options) {
 }  // namespace
 
 void add_score(Command& app) {
-  auto options = std::make_shared<Options>();
-  Command score = app.subcommand("score", "Scores translations: BLEU, chrF, TER");
-  score.option("hypotheses", options->hypotheses,
-               "File of translations, one a line, plain or gzip; default: standard input");
-  score
-      .option("--reference", options->references,
-              "File of references, as many lines; may be given several times")
+  auto options = std::make_shared<ScoreOptions>();
+  Command score = app.subcommand("score", "Score translations with BLEU, chrF and TER");
+  score.group("Train and evaluate");
+  score.option("FILE", options->hypotheses,
+               "translations, one per line, plain or gzip (default: standard input)");
+  score.option("--reference", options->references, "reference translations, as many lines")
+      .value_name("FILE")
       .required()
       .one_at_a_time();
-  score.option("--metric", options->metrics, "bleu (default), chrf, ter; several with commas")
+  score.option("--metric", options->metrics, "metrics, separated by commas")
       .separated_by(',')
-      .one_at_a_time()
-      .choices({"bleu", "chrf", "ter"});
-  score.option("--tokenize", options->tokenize, "For BLEU: 13a (default), intl, char, none");
-  score.flag("--lowercase", options->lowercase, "Ignore case in BLEU and chrF; TER always does");
+      .choices({"bleu", "chrf", "ter"})
+      .value_name("NAMES")
+      .show_default()
+      .one_at_a_time();
+  score.option("--tokenize", options->tokenize, "tokenization for BLEU")
+      .choices({"13a", "intl", "char", "none"})
+      .show_default();
+  score.flag("--lowercase", options->lowercase, "ignore case in BLEU and chrF; TER always does");
   score
       .option("--chrf-word-order", options->chrf_word_order,
-              "Word n-grams in chrF: 0 (default), or 2 for chrF++")
-      .range(0, 9);
-  score.flag("--sentence", options->sentence, "One score per sentence");
-  score.flag("--json", options->json, "One JSON object per metric, for machines");
-  score.footer(
-      "Prints the score, a tab, and the line to put into a paper.\n\n"
-      "Examples:\n  heed score --reference test.de output.de\n"
-      "  heed translate model < test.en | heed score --reference test.de --metric bleu,chrf,ter\n"
-      "  heed score --reference a.de --reference b.de --metric bleu --sentence output.de.gz");
+              "longest word n-gram of chrF; 2 for chrF++")
+      .range(0, 9)
+      .show_default();
+  score.flag("--sentence", options->sentence, "print one score per sentence");
+  score.flag("--json", options->json, "print one JSON object per metric");
+  score.footer("Prints the score, a tab, and sacreBLEU's signature, to quote in a paper.");
+  score.example("Score a file of translations", "heed score --reference test.de output.de");
+  score.example(
+      "Translate and score with three metrics",
+      "heed translate --model runs/m30k test.en | heed score --reference test.de --metric "
+      "bleu,chrf,ter");
+  score.example("Score each sentence against two references",
+                "heed score --reference a.de --reference b.de --sentence output.de.gz");
   score.action([options] { run(*options); });
 }
 

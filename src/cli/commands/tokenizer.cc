@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "data/text/lines.h"
 #include "text/unicode.h"
 
@@ -19,6 +20,7 @@ namespace {
 struct TrainOptions {
   std::vector<std::string> files;
   std::string output;  // empty: the tokenizer's own file name
+  bool force = false;
   TokenizerTraining training;
 };
 
@@ -29,29 +31,44 @@ struct UseOptions {
   bool offsets = false;
 };
 
-// Calls use(line, number) for every line.
+// Calls use(line, number) for every line. What it prints appears when the input pauses.
 template <typename Use>
 void for_each_line(const std::string& file, const Use& use) {
   LineReader reader(file);
   for (std::string line; reader.next(line);) {
     use(line, reader.line_number());
+    if (!reader.ready()) {
+      std::fflush(stdout);
+    }
   }
 }
 
+void refuse_existing(const std::string& output, bool force) {
+  check(force || !std::filesystem::exists(output),
+        "[tokenizer] {} exists already; give another --output, or replace it with --force", output);
+}
+
 void train(const TrainOptions& options) {
+  check_output(options.output);
+  refuse_existing(options.output, options.force);  // before the work
+  ShareProgress progress;
+  progress.doing("reading text");
   // Bytes are all that this kind knows, and line ends are bytes like others.
   const bool bytes = options.training.kind == "byte_bpe";
   std::vector<std::string> lines;
   for (const std::string& name : options.files) {
     for_each_line(name, [&](const std::string& line, int64_t number) {
       check(bytes || valid_utf8(line),
-            "[{}:{}] is not UTF-8; convert the file first (iconv -t UTF-8)", name, number);
+            "[{}:{}] is not UTF-8; convert the file first, for instance with iconv", name, number);
       lines.push_back(bytes ? line + "\n" : line);
     });
   }
+  progress.doing(fmt::format("training on {} lines", lines.size()));
   const auto tokenizer = train_tokenizer(lines, options.training);
+  progress.clear();
   const std::string output =
       options.output.empty() ? std::string(tokenizer->file_name()) : options.output;
+  refuse_existing(output, options.force);
   write_file(output, tokenizer->serialize());
   fmt::print("{}: {}, {} pieces from {} lines\n", output, tokenizer->kind(), tokenizer->size(),
              lines.size());
@@ -72,8 +89,8 @@ void print_offsets(const Tokenizer& tokenizer, const std::string& line) {
   fmt::print("\n");
 }
 
-void encode(const UseOptions& options) {
-  check(!options.ids || !options.offsets, "give --ids or --offsets, not both");
+void encode_lines(const UseOptions& options) {
+  check(!options.ids || !options.offsets, "--ids and --offsets cannot be combined");
   const auto tokenizer = load(options.tokenizer);
   for_each_line(options.file, [&](const std::string& line, int64_t /*number*/) {
     if (options.offsets) {
@@ -98,12 +115,12 @@ void encode(const UseOptions& options) {
 int32_t read_id(const Tokenizer& tokenizer, std::string_view word, bool digits) {
   if (!digits) {
     const std::optional<int32_t> id = tokenizer.find(word);
-    check(id.has_value(), "there is no piece \"{}\" (for ids, give --ids)", word);
+    check(id.has_value(), "there is no piece \"{}\" (use --ids to decode ids)", word);
     return *id;
   }
   int32_t id = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
-  check(error == std::errc() && end == word.data() + word.size(), "\"{}\" is no id", word);
+  check(error == std::errc() && end == word.data() + word.size(), "\"{}\" is not an id", word);
   return id;
 }
 
@@ -119,7 +136,7 @@ std::string decode_line(const Tokenizer& tokenizer, std::string_view line, bool 
   return tokenizer.decode(ids);
 }
 
-void decode(const UseOptions& options) {
+void decode_lines(const UseOptions& options) {
   const auto tokenizer = load(options.tokenizer);
   for_each_line(options.file, [&](const std::string& line, int64_t number) {
     try {
@@ -130,7 +147,7 @@ void decode(const UseOptions& options) {
   });
 }
 
-void info(const UseOptions& options) {
+void describe(const UseOptions& options) {
   const auto tokenizer = load(options.tokenizer);
   fmt::print("kind    {}\npieces  {}\n", tokenizer->kind(), tokenizer->size());
   const SpecialIds& special = tokenizer->special();
@@ -145,37 +162,50 @@ void info(const UseOptions& options) {
 void add_training(Command& app) {
   auto options = std::make_shared<TrainOptions>();
   TokenizerTraining& training = options->training;
-  Command command = app.subcommand("train", "Learns a vocabulary from text");
-  command.option("files", options->files, "Text in UTF-8, plain or gzip, one sentence a line")
+  Command command = app.subcommand("train", "Learn a vocabulary from text");
+  command.option("FILE", options->files, "UTF-8 text, plain or gzip, one sentence per line")
       .required();
   command
       .option("--kind", training.kind,
-              "unigram (default) or bpe: SentencePiece; byte_bpe: GPT-2's; wordpiece: BERT's; "
-              "word; char; token: words of text with a space between all tokens")
-      .choices(tokenizer_kinds());
+              "unigram and bpe are SentencePiece's, byte_bpe is GPT-2's, wordpiece is BERT's; "
+              "token splits at spaces only")
+      .choices(tokenizer_kinds())
+      .value_name("KIND")
+      .show_default();
   command
       .option("--vocabulary", training.vocabulary,
-              "Pieces at most, special ones included (default 8000)")
-      .range(5, 10'000'000);
-  command.option("--output", options->output,
-                 "File to write (default tokenizer.model, vocabulary.json or tokenizer.json)");
+              "largest number of pieces, with the special ones")
+      .value_name("N")
+      .range(5, 10'000'000)
+      .show_default();
+  command
+      .option(
+          "--output", options->output,
+          "file to write (default: tokenizer.model, vocabulary.json or tokenizer.json, by kind)")
+      .value_name("FILE");
+  command.flag("--force", options->force, "replace a file that is there already");
   command
       .option("--character-coverage", training.character_coverage,
-              "unigram, bpe: share of the characters that get a piece (default 1; 0.9995 "
-              "suits texts with thousands of characters)")
-      .range(0.98, 1.0);
+              "unigram, bpe: share of the characters that get a piece; 0.9995 suits languages with "
+              "thousands of characters")
+      .range(0.98, 1.0)
+      .show_default();
   command
       .option("--least-count", training.least_count,
-              "word, char, token: rarer ones are unknown (default 1)")
-      .range(1, 1'000'000'000);
+              "word, char, token: what occurs less often becomes unknown")
+      .range(1, 1'000'000'000)
+      .show_default();
   command.flag("--byte-fallback", training.byte_fallback,
                "unigram, bpe: spell unknown characters as bytes");
-  command.flag("--lower-case", training.lower_case, "Lower-case all text (not byte_bpe, token)");
-  command.footer(
-      "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
-      "  heed tokenizer train names.txt --kind char --output names.json\n"
-      "  heed tokenizer train book.txt --kind byte_bpe --vocabulary 5000\n"
-      "  heed tokenizer train wiki.txt --kind wordpiece --vocabulary 30000 --lower-case");
+  command.flag("--lower-case", training.lower_case, "lowercase all text (not byte_bpe, token)");
+  command.example("Train a joint vocabulary of two languages",
+                  "heed tokenizer train train.de train.en --vocabulary 8000");
+  command.example("Make a vocabulary of characters",
+                  "heed tokenizer train names.txt --kind char --output names.json");
+  command.example("Train GPT-2's kind of vocabulary",
+                  "heed tokenizer train book.txt --kind byte_bpe --vocabulary 5000");
+  command.example("Train BERT's kind of vocabulary",
+                  "heed tokenizer train wiki.txt --kind wordpiece --vocabulary 30000 --lower-case");
   command.action([options] { train(*options); });
 }
 
@@ -186,17 +216,20 @@ Command add_use(Command& app, const char* name, const char* help, Run run) {
   Command command = app.subcommand(name, help);
   command
       .option("--tokenizer", options->tokenizer,
-              "tokenizer.model, vocabulary.json, tokenizer.json, vocab.json with merges.txt "
-              "beside it, vocab.txt, or the folder of one")
+              "tokenizer.model, vocabulary.json, tokenizer.json, vocab.txt, vocab.json with "
+              "merges.txt beside it, or the folder of one of them")
+      .value_name("PATH")
       .required();
-  if (run != info) {
-    command.option("file", options->file, "File to read (default: standard input)");
-    command.flag("--ids", options->ids, "Numbers instead of pieces");
+  if (run != describe) {
+    command.option("FILE", options->file, "file to read (default: standard input)");
+    command.flag(
+        "--ids", options->ids,
+        run == encode_lines ? "print ids instead of pieces" : "read ids instead of pieces");
   }
-  if (run == encode) {
+  if (run == encode_lines) {
     command.flag("--offsets", options->offsets,
-                 "Each token on a line of its own: piece, id, and the bytes of the text that "
-                 "it stands for, begin and end");
+                 "print one token per line: piece, id, and the offsets in bytes of its begin and "
+                 "end in the line");
   }
   command.action([options, run] { run(*options); });
   return command;
@@ -205,27 +238,30 @@ Command add_use(Command& app, const char* name, const char* help, Run run) {
 }  // namespace
 
 void add_tokenizer(Command& app) {
-  Command tokenizer = app.subcommand("tokenizer", "Trains and uses vocabularies");
+  Command tokenizer = app.subcommand("tokenizer", "Train and use vocabularies");
+  tokenizer.group("Tools");
   tokenizer.require_subcommand();
+  tokenizer.example("Train a joint vocabulary of two languages",
+                    "heed tokenizer train train.de train.en --vocabulary 8000");
+  tokenizer.example("Split a text into pieces",
+                    "heed tokenizer encode --tokenizer tokenizer.model test.de > test.pieces");
   add_training(tokenizer);
-  add_use(tokenizer, "encode", "Turns lines of text into pieces or ids", encode)
-      .footer(
-          "Examples:\n  echo 'Ein Hund läuft.' | heed tokenizer encode --tokenizer "
-          "tokenizer.model\n  heed tokenizer encode --tokenizer tokenizer.model --ids test.de\n"
-          "  heed tokenizer encode --tokenizer bert/ --offsets test.en > test.tsv");
-  add_use(tokenizer, "decode", "Turns lines of pieces or ids into text", decode)
-      .footer(
-          "Examples:\n  echo '▁Ein ▁Hund' | heed tokenizer decode --tokenizer tokenizer.model\n"
-          "  heed tokenizer decode --tokenizer tokenizer.model --ids test.ids");
-  add_use(tokenizer, "info", "Says what a tokenizer is", info)
-      .footer(
-          "Examples:\n  heed tokenizer info --tokenizer tokenizer.model\n"
-          "  heed tokenizer info --tokenizer gpt2/");
-  tokenizer.footer(
-      "Examples:\n  heed tokenizer train train.de train.en --vocabulary 8000\n"
-      "  heed tokenizer encode --tokenizer tokenizer.model < test.de > test.pieces\n"
-      "  heed tokenizer decode --tokenizer tokenizer.model < test.pieces\n"
-      "  heed tokenizer info --tokenizer tokenizer.model");
+  Command encoding =
+      add_use(tokenizer, "encode", "Split lines of text into pieces or ids", encode_lines);
+  encoding.example("Split a sentence into pieces",
+                   "echo 'Ein Hund läuft.' | heed tokenizer encode --tokenizer tokenizer.model");
+  encoding.example("Convert a file to ids",
+                   "heed tokenizer encode --tokenizer tokenizer.model --ids test.de > test.ids");
+  encoding.example("Print where each token is in the text",
+                   "heed tokenizer encode --tokenizer bert-base-uncased --offsets test.en");
+  Command decoding =
+      add_use(tokenizer, "decode", "Join lines of pieces or ids to text", decode_lines);
+  decoding.example("Join pieces", "heed tokenizer decode --tokenizer tokenizer.model test.pieces");
+  decoding.example("Convert ids to text",
+                   "heed tokenizer decode --tokenizer tokenizer.model --ids test.ids");
+  Command describing = add_use(tokenizer, "info", "Describe a tokenizer", describe);
+  describing.example("Describe a file", "heed tokenizer info --tokenizer tokenizer.model");
+  describing.example("Describe the tokenizer of a model", "heed tokenizer info --tokenizer gpt2");
 }
 
 }  // namespace heed::cli

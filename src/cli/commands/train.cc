@@ -20,11 +20,10 @@ struct TrainArguments {
   std::string out;
   std::vector<std::string> settings;
   bool resume = false;
+  bool force = false;
   bool check = false;
   bool keys = false;
 };
-
-constexpr int kInterrupted = 130;
 
 void print_key(const std::string& prefix, const config::FieldHelp& field) {
   std::string choices;
@@ -89,7 +88,69 @@ void print_keys(const std::string& name) {
     }
     names.push_back(task.name);
   }
-  fail("[train] there is no task {}; the tasks are: {}", name, fmt::join(names, ", "));
+  fail("[train] there is no task {}; expected one of: {}", name, fmt::join(names, ", "));
+}
+
+// This command, up to the option that says what becomes of a run in the folder.
+std::string command_with(const TrainArguments& arguments, const fs::path& folder) {
+  std::string command = fmt::format("heed train {} --out {}", shell_word(arguments.recipe),
+                                    shell_word(folder.string()));
+  for (const std::string& setting : arguments.settings) {
+    command += " --set " + shell_word(setting);
+  }
+  return command;
+}
+
+void check_recipe(const TrainArguments& arguments, const Recipe& recipe) {
+  for (const std::string& line : recipe.unused) {
+    fmt::print(stderr, "{}\n", line);
+  }
+  check_files(recipe, arguments.recipe);
+  recipe.kind->check_model(recipe);
+  fmt::print("{} is a valid recipe: its files exist, and its model can be built\n",
+             arguments.recipe);
+}
+
+// The first signal ends the program, and standard error says how to go on.
+void end_with_command(const std::shared_ptr<TrainProgress>& progress, const std::string& what,
+                      const std::string& command) {
+  end_on_signal([progress, what, command] {
+    progress->end();
+    fmt::print(stderr, "{}; continue with: {}\n", what, command);
+  });
+}
+
+void train_recipe(const TrainArguments& arguments, const Recipe& recipe, const fs::path& folder,
+                  const std::shared_ptr<TrainProgress>& progress) {
+  const std::string command = command_with(arguments, folder);
+  // --resume begins where there is no run yet. With --force the earlier run is still there.
+  end_with_command(progress, "interrupted before the first step",
+                   command + (arguments.force ? " --force" : " --resume"));
+  check_files(recipe, arguments.recipe);
+  const RunStart start = arguments.force    ? RunStart::replace
+                         : arguments.resume ? RunStart::resume
+                                            : RunStart::anew;
+  Trainer trainer(prepare_run(recipe, folder, start, *progress), *progress);
+  const TrainEnd end = trainer.run(stop_requested());
+  progress->end();
+  write_curves(folder);
+  if (end == TrainEnd::interrupted) {
+    fmt::print(stderr, "stopped after step {}; continue with: {} --resume\n", trainer.state().step,
+               command);
+    end_interrupted();  // the data may come from a pipe that somebody still waits for
+  }
+  fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
+             end == TrainEnd::early_stop ? "stopped early" : "finished", trainer.state().step,
+             trainer.state().seconds / 60, folder.string());
+  std::fflush(stdout);
+  end_with_command(progress, "interrupted in the test of the finished model",
+                   command + " --resume");
+  progress->doing("testing");
+  const std::string score = trainer.test();
+  progress->end();
+  if (!score.empty()) {
+    fmt::print("{}\n", score);
+  }
 }
 
 void train(const TrainArguments& arguments) {
@@ -97,35 +158,23 @@ void train(const TrainArguments& arguments) {
     print_keys(arguments.recipe);
     return;
   }
-  check(!arguments.recipe.empty(), "[train] no recipe given; `heed train --help` has examples");
+  check(!arguments.recipe.empty(), "[train] give a recipe (see heed train --help)");
+  check(!arguments.resume || !arguments.force,
+        "[train] --resume continues a run and --force replaces it: give one of them");
   const Recipe recipe = read_recipe(arguments.recipe, arguments.settings);
   if (arguments.check) {
-    for (const std::string& line : recipe.unused) {
-      fmt::print(stderr, "{}\n", line);
-    }
-    check_files(recipe, arguments.recipe);
-    fmt::print("{} is a valid recipe, and its files exist\n", arguments.recipe);
+    check_recipe(arguments, recipe);
     return;
   }
   const fs::path folder = arguments.out.empty()
                               ? fs::path("runs") / fs::path(arguments.recipe).stem()
                               : fs::path(arguments.out);
-  TrainProgress progress(folder);
-  const std::atomic<bool>& stop = stop_requested();
-  Trainer trainer(prepare_run(recipe, folder, arguments.resume, progress), progress);
-  const TrainEnd end = trainer.run(stop);
-  progress.end();
-  write_curves(folder);
-  if (end == TrainEnd::interrupted) {
-    fmt::print(stderr, "stopped after step {}; go on with: heed train {} --out {} --resume\n",
-               trainer.state().step, arguments.recipe, folder.string());
-    throw ExitStatus{kInterrupted};
-  }
-  fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
-             end == TrainEnd::early_stop ? "stopped early" : "finished", trainer.state().step,
-             trainer.state().seconds / 60, folder.string());
-  if (const std::string score = trainer.test(); !score.empty()) {
-    fmt::print("{}\n", score);
+  const auto progress = std::make_shared<TrainProgress>(folder);
+  try {
+    train_recipe(arguments, recipe, folder, progress);
+  } catch (...) {
+    progress->end();  // before the error is printed
+    throw;
   }
 }
 
@@ -133,23 +182,34 @@ void train(const TrainArguments& arguments) {
 
 void add_train(Command& app) {
   auto arguments = std::make_shared<TrainArguments>();
-  Command command = app.subcommand("train", "Train a model by a recipe");
-  command.option("RECIPE", arguments->recipe, "recipe in TOML; see recipes/");
-  command.option("--out", arguments->out, "run folder (default: runs/NAME-OF-RECIPE)");
-  command.option("--set", arguments->settings, "change a key: --set train.steps=100")
+  Command command = app.subcommand("train", "Train a model from a recipe");
+  command.group("Train and evaluate");
+  command.option("RECIPE", arguments->recipe, "recipe in TOML, such as those in recipes/");
+  command.option("--out", arguments->out, "run folder (default: runs/ and the recipe's name)")
+      .value_name("DIR");
+  command.option("--set", arguments->settings, "override a key of the recipe")
       .one_at_a_time()
       .value_name("KEY=VALUE");
-  command.flag("--resume", arguments->resume, "continue the run in the folder");
-  command.flag("--check", arguments->check, "only check the recipe, and that its files exist");
+  command.flag("--resume", arguments->resume, "continue the run in the run folder");
+  command.flag("--force", arguments->force,
+               "replace the run or model in the folder; files that Heed did not write stay");
+  command.flag("--check", arguments->check,
+               "check that the recipe's files exist and its model can be built, then stop");
   command.flag("--keys", arguments->keys,
-               "list the keys of recipes with their defaults; with a task's name instead of a "
-               "recipe: of that task");
+               "list the keys of recipes with their defaults; give a task instead of a recipe to "
+               "list its keys");
+  command.example("Train the demo translator", "heed train recipes/translation/demo.toml");
   command.footer(
-      "Examples:\n"
-      "  heed train recipes/translation/demo.toml\n"
-      "  heed train recipes/translation/multi30k.toml --out runs/m30k --set train.minutes=30\n"
-      "  heed train recipes/translation/multi30k.toml --out runs/m30k --resume\n"
-      "  heed train --keys translate");
+      "In a recipe, ${HEED_DATA} stands for the folder that holds data sets: the environment "
+      "variable HEED_DATA, by default ../shared/data if it exists and otherwise data. `heed data "
+      "get NAME` fetches a set into it.");
+  command.example("Fetch the data of a recipe", "heed data get multi30k");
+  command.example("Train for half an hour",
+                  "heed train recipes/translation/multi30k.toml --out runs/m30k --set "
+                  "train.minutes=30");
+  command.example("Continue an interrupted run",
+                  "heed train recipes/translation/multi30k.toml --out runs/m30k --resume");
+  command.example("List the keys of translation recipes", "heed train --keys translate");
   command.action([arguments] { train(*arguments); });
 }
 

@@ -4,8 +4,10 @@
 
 #include "base/error.h"
 #include "cli/command.h"
-#include "cli/signals.h"
+#include "cli/pictures/filling.h"
+#include "cli/share_progress.h"
 #include "data/text/lines.h"
+#include "decode/text/rescore.h"
 #include "decode/text/translator.h"
 #include "text/unicode.h"
 
@@ -14,6 +16,7 @@ namespace {
 
 struct TranslateArguments {
   std::string model;
+  std::string rescore;
   std::string file = "-";
   std::string prefix;
   std::string prefix_file;
@@ -21,11 +24,9 @@ struct TranslateArguments {
   TranslatorOptions options;
   std::vector<std::string> suppress;
   std::string end_token;
+  std::string accept = "exact";
   bool scores = false;
 };
-
-// Lines read ahead: enough to sort by length, not the whole of an endless stream.
-constexpr size_t kPool = 2048;
 
 void print_result(const TranslateArguments& arguments, int64_t line,
                   const Translator::Result& result) {
@@ -36,6 +37,7 @@ void print_result(const TranslateArguments& arguments, int64_t line,
     return;
   }
   const TranslatedText& best = result.best.front();
+  fmt::print("{}", filling_text(best.trace));
   if (arguments.scores) {
     fmt::print("{:.6f}\t{}\n", best.score, best.text);
   } else {
@@ -45,66 +47,109 @@ void print_result(const TranslateArguments& arguments, int64_t line,
 
 class LineTranslator {
  public:
-  LineTranslator(const LoadedModel& model, const TranslateArguments& arguments)
-      : arguments_(arguments), translator_(model, arguments.options), lines_(arguments.file) {
+  LineTranslator(const LoadedTranslator& model, const TranslateArguments& arguments)
+      : arguments_(arguments), translator_(model, options()), lines_(arguments.file) {
     if (!arguments.prefix_file.empty()) {
       prefixes_.emplace(arguments.prefix_file);
     }
   }
 
   void run() {
-    // Somebody who types wants each line back at once.
-    const bool typed = arguments_.file == "-" && ::isatty(STDIN_FILENO) != 0;
-    const std::atomic<bool>& stop = stop_requested();
-    while (!stop && read_pool(typed ? 1 : kPool)) {
+    while (read_pool()) {
       const std::vector<Translator::Result> results = translator_.translate(pool_);
+      progress_.clear();
       for (size_t i = 0; i < results.size(); ++i) {
         const int64_t line = first_ + static_cast<int64_t>(i);
-        if (results[i].pieces > 1) {
-          fmt::print(stderr, "heed: line {} is over-long, translated in {} pieces\n", line,
-                     results[i].pieces);
-        }
+        warn_of(line, results[i]);
         print_result(arguments_, line, results[i]);
+        count_.tokens += results[i].passes.tokens;
+        count_.passes += results[i].passes.passes;
       }
       std::fflush(stdout);
     }
   }
+  // Of all lines.
+  const PassCount& count() const { return count_; }
 
  private:
-  bool read_pool(size_t most) {
+  TranslatorOptions options() {
+    TranslatorOptions options = arguments_.options;
+    if (::isatty(STDOUT_FILENO) == 0) {  // there the translations themselves show how far it is
+      options.on_decoded = [this](double share) {
+        if (lines_.share() > 0.0) {  // of a pipe nobody knows how much is to come
+          progress_.show(before_ + share * (lines_.share() - before_));
+        }
+      };
+    }
+    return options;
+  }
+
+  bool read_pool() {
     pool_.clear();
+    before_ = lines_.share();
     first_ = lines_.line_number() + 1;
-    std::string line;
-    while (pool_.size() < most && lines_.next(line)) {
-      if (!valid_utf8(line)) {
-        fmt::print(stderr, "heed: line {} is not valid UTF-8, bad bytes become U+FFFD\n",
-                   lines_.line_number());
+    if (!lines_.next_pool(kLinePool, texts_)) {
+      return false;
+    }
+    for (const std::string& text : texts_) {
+      const int64_t line = first_ + std::ssize(pool_);
+      if (!valid_utf8(text)) {
+        fmt::print(stderr, "heed: line {} is not valid UTF-8; invalid bytes become U+FFFD\n", line);
       }
       std::string prefix = arguments_.prefix;
       if (prefixes_) {
         check(prefixes_->next(prefix), "[translate] {} ends before line {} of {}",
-              arguments_.prefix_file, lines_.line_number(), lines_.name());
+              arguments_.prefix_file, line, lines_.name());
       }
-      pool_.push_back({line, prefix});
+      pool_.push_back({text, prefix});
     }
-    return !pool_.empty();
+    return true;
+  }
+
+  void warn_of(int64_t line, const Translator::Result& result) {
+    if (result.cut) {
+      fmt::print(stderr,
+                 "heed: line {} is too long for the model and was translated in {} pieces\n", line,
+                 result.pieces);
+    }
+    if (result.shortfall) {
+      fmt::print(stderr, "heed: line {}: {}\n", line, result.shortfall->text());
+    }
   }
 
   const TranslateArguments& arguments_;
+  ShareProgress progress_;
   Translator translator_;
   LineReader lines_;
   std::optional<LineReader> prefixes_;
+  std::vector<std::string> texts_;
   std::vector<SourceText> pool_;
   int64_t first_ = 1;
+  double before_ = 0.0;  // share of the file before the pool
+  PassCount count_;
 };
 
 void translate(TranslateArguments& arguments) {
-  const auto model = load_model(arguments.model, arguments.precision);
+  const auto model = load_translator(arguments.model, arguments.precision);
   DecodeOptions& decode = arguments.options.decode;
+  const DecodingKind& kind = decoding_for(*model->model, decode.decoding);
   decode.beam = std::max(decode.beam, decode.n_best);
+  decode.candidates = std::max(decode.candidates, decode.n_best);
+  check_decoding(kind, decode);
+  check(!decode.trace || decode.n_best == 1,
+        "--trace shows how one translation of each line fills in, and --n-best asks for {}",
+        decode.n_best);
+  check(kind.prefix || (arguments.prefix.empty() && arguments.prefix_file.empty()),
+        "--prefix does not go with --decoding {}: it does not translate from left to right",
+        kind.name);
+  std::unique_ptr<LoadedModel> rescorer;
+  if (!arguments.rescore.empty()) {
+    rescorer = load_rescorer(arguments.rescore, arguments.precision, *model);
+    decode.rescorer = rescorer->model;
+  }
   for (const std::string& text : arguments.suppress) {
     decode.suppress.push_back(model->tokenizers.target->encode(text));
-    check(!decode.suppress.back().empty(), "[translate] --suppress has an empty text");
+    check(!decode.suppress.back().empty(), "--suppress is empty, expected a text");
   }
   if (!arguments.end_token.empty()) {
     const auto end = model->tokenizers.target->find(arguments.end_token);
@@ -112,18 +157,30 @@ void translate(TranslateArguments& arguments) {
           arguments.end_token);
     decode.end = *end;
   }
-  LineTranslator(*model, arguments).run();
+  const int64_t least = decode.acceptance.least;
+  decode.acceptance = parse_acceptance(arguments.accept);
+  decode.acceptance.least = least;
+  LineTranslator lines(*model, arguments);
+  lines.run();
+  if (kind.name == "blockwise" && lines.count().passes > 0) {
+    fmt::print(stderr, "heed: {} tokens in {} passes, {:.2f} each\n", lines.count().tokens,
+               lines.count().passes, lines.count().mean());
+  }
 }
 
-}  // namespace
+std::string decoding_help() {
+  std::string help = "how to decode (default: what the model is for)";
+  for (const DecodingKind& kind : decodings()) {
+    help += fmt::format("; {}: {}", kind.name, kind.help);
+  }
+  return help;
+}
 
-void add_translate(Command& app) {
-  auto arguments = std::make_shared<TranslateArguments>();
-  Command command = app.subcommand("translate", "Translate lines of text");
-  TranslatorOptions& options = arguments->options;
-  command.option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
-  command.option("--model", arguments->model, "model folder").required();
-  command.option("--beam", options.decode.beam, "hypotheses kept; 1 is greedy")
+// How lines are decoded.
+void add_decoding(Command& command, TranslateArguments& arguments) {
+  TranslatorOptions& options = arguments.options;
+  command.option("--decoding", options.decode.decoding, decoding_help()).choices(decoding_names());
+  command.option("--beam", options.decode.beam, "beam size; 1 is greedy search")
       .range(1, 256)
       .show_default();
   command
@@ -131,27 +188,72 @@ void add_translate(Command& app) {
               "alpha of ((5 + length) / 6)^alpha; 0 favours short translations")
       .range(0.0, 10.0)
       .show_default();
-  command.option("--n-best", options.decode.n_best, "translations of each line, with scores")
+  command.option("--n-best", options.decode.n_best, "translations per line, printed with scores")
       .range(1, 256)
       .show_default();
-  command.option("--batch-tokens", options.batch_tokens, "source tokens worked on together")
+  command
+      .option("--block", options.decode.block,
+              "most tokens of a step of --decoding blockwise (default: the model's)")
+      .range(1, 64);
+  command
+      .option("--accept", arguments.accept,
+              "which proposals of --decoding blockwise stand: exact, or any of the model's top-N")
+      .show_default();
+  command
+      .option("--least-block", options.decode.acceptance.least,
+              "tokens that a step of --decoding blockwise takes in any case")
+      .range(1, 64)
+      .show_default();
+  command.option("--iterations", options.decode.iterations, "most passes of --decoding refine")
+      .range(1, 1000)
+      .show_default();
+  command
+      .option("--candidates", options.decode.candidates,
+              "lengths that --decoding parallel and refine try")
+      .range(1, 100)
+      .show_default();
+  command
+      .option("--rescore", arguments.rescore,
+              "model that chooses among candidates, one that translates token by token")
+      .value_name("DIR");
+}
+
+}  // namespace
+
+void add_translate(Command& app) {
+  auto arguments = std::make_shared<TranslateArguments>();
+  Command command = app.subcommand("translate", "Translate lines of text");
+  command.group("Text");
+  TranslatorOptions& options = arguments->options;
+  command.option("FILE", arguments->file, "text, plain or gzip (default: standard input)");
+  add_model(command, arguments->model);
+  add_decoding(command, *arguments);
+  command.option("--batch-tokens", options.batch_tokens, "source tokens per batch")
       .range(1, 1 << 24)
       .show_default();
   command
       .option("--max-length", options.decode.max_length,
-              "longest translation in tokens (default: twice the source and 16)")
+              "longest translation in tokens (default: 16 more than twice the source)")
       .range(1, 1 << 20);
-  command.option("--prefix", arguments->prefix, "what every translation begins with");
-  command.option("--prefix-file", arguments->prefix_file, "the same, line by line");
-  command.option("--suppress", arguments->suppress, "text that must not be said").one_at_a_time();
-  command.option("--end-token", arguments->end_token, "piece that ends a translation");
+  command.option("--prefix", arguments->prefix, "text that every translation begins with");
+  command.option("--prefix-file", arguments->prefix_file, "file with one prefix per line")
+      .value_name("FILE");
+  command.option("--suppress", arguments->suppress, "text that translations must not contain")
+      .one_at_a_time();
+  command.option("--end-token", arguments->end_token, "token that ends a translation")
+      .value_name("TOKEN");
   add_precision(command, arguments->precision);
-  command.flag("--scores", arguments->scores, "the score and a tab in front of each line");
-  command.footer(
-      "Examples:\n"
-      "  echo 'the lion chased the zebra' | heed translate --model runs/demo\n"
-      "  heed translate --model runs/m30k --beam 8 --n-best 3 test.en > test.nbest\n"
-      "  heed translate --model runs/m30k test.en | heed score --reference test.de");
+  command.flag("--trace", options.decode.trace,
+               "print what stands there after each pass of the decoder before each translation");
+  command.flag("--scores", arguments->scores, "print the score and a tab before each translation");
+  command.example("Translate a sentence",
+                  "echo 'The lion slept.' | heed translate --model runs/demo");
+  command.example("Print the three best translations of each line",
+                  "heed translate --model runs/m30k --beam 8 --n-best 3 test.en > test.nbest");
+  command.example("Watch a translation fill in",
+                  "echo 'The lion slept.' | heed translate --model runs/demo --trace");
+  command.example("Translate a file and score the result",
+                  "heed translate --model runs/m30k test.en | heed score --reference test.de");
   command.action([arguments] { translate(*arguments); });
 }
 

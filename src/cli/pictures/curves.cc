@@ -46,7 +46,8 @@ void add_panel(Plot& plot, const std::string& title, const std::string& y_label,
     plot.panels.push_back({.title = title,
                            .x_label = "step",
                            .y_label = y_label,
-                           .linear = true,
+                           .linear_x = true,
+                           .linear_y = true,
                            .series = std::move(series)});
   }
 }

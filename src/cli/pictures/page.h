@@ -7,8 +7,9 @@
 
 namespace heed::cli {
 
-// A page of cli/web with its marks filled in, which stand in this order: {{title}}, {{style}} for
-// page.css, {{data}}, {{script}} for page.js. No text of title or data can break out of its place.
+// A page of the folder web with its marks filled in, which stand in this order: {{head}} for
+// head.html, which has the title and page.css, {{data}}, {{script}} for page.js. No text of title
+// or data can break out of its place.
 std::string fill_page(std::string_view page, std::string_view title, const nlohmann::json& data);
 
 }  // namespace heed::cli

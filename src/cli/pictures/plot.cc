@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "cli/pictures/label.h"
+#include "cli/pictures/label_places.h"
 
 namespace heed::cli {
 namespace {
@@ -27,6 +28,9 @@ constexpr double kAxesTop = 130.0;
 constexpr double kAxesHeight = 330.0;
 constexpr double kNotesTop = kAxesTop + kAxesHeight + 80.0;
 constexpr double kNoteStep = 21.0;
+// SVG cannot measure text before it is shown; this is a wide average of sans-serif letters of 14
+// pixels.
+constexpr double kLetter = 7.6;
 
 // 1250 as "1250", 0.02 as "0.02".
 std::string number(double value) {
@@ -114,10 +118,12 @@ void check_series(const PlotPanel& panel, const PlotSeries& series) {
   check(!series.points.empty(), "[plot] series \"{}\" of \"{}\" has no points", series.name,
         panel.title);
   for (const PlotPoint& p : series.points) {
-    const bool finite = std::isfinite(p.x) && std::isfinite(p.y);
-    check(finite && (panel.linear || (p.x > 0.0 && p.y > 0.0)),
+    const auto has_place = [](double value, bool linear) {
+      return std::isfinite(value) && (linear || value > 0.0);
+    };
+    check(has_place(p.x, panel.linear_x) && has_place(p.y, panel.linear_y),
           "[plot] series \"{}\" has the point ({}, {}), expected {}", series.name, p.x, p.y,
-          panel.linear ? "finite numbers" : "positive numbers on log axes");
+          panel.linear_x && panel.linear_y ? "finite numbers" : "positive numbers on log axes");
   }
 }
 
@@ -131,8 +137,8 @@ Axes axes_of(const PlotPanel& panel, double left) {
       y.cover(p.y);
     }
   }
-  return {x.axis(left + kLeft, left + kPanelWidth - kRight, panel.linear),
-          y.axis(kAxesTop + kAxesHeight, kAxesTop, panel.linear)};
+  return {x.axis(left + kLeft, left + kPanelWidth - kRight, panel.linear_x),
+          y.axis(kAxesTop + kAxesHeight, kAxesTop, panel.linear_y)};
 }
 
 std::string draw_axes(const PlotPanel& panel, const Axes& axes) {
@@ -209,6 +215,36 @@ std::string draw_mark(PlotPoint mark, const Axes& axes) {
               {.size = 14, .anchor = at_edge ? "end" : "start", .bold = true, .halo = true});
 }
 
+// The names of all series beside their last points, each with a line to its point if it is far
+// away.
+std::string draw_labels(const PlotPanel& panel, const Axes& axes) {
+  constexpr int kSize = 13;
+  constexpr double kHeight = 18.0;
+  constexpr double kNear = 12.0;
+  std::vector<PlotPoint> points;
+  std::vector<double> widths;
+  for (const PlotSeries& series : panel.series) {
+    points.push_back(axes(series.points.back()));
+    widths.push_back(kLetter * kSize / 14.0 * static_cast<double>(series.name.size()));
+  }
+  const LabelBox bounds{axes.x.start, axes.y.stop, axes.x.stop - axes.x.start,
+                        axes.y.start - axes.y.stop};
+  const std::vector<LabelBox> places = place_labels(points, widths, kHeight, bounds);
+  std::string svg;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const LabelBox& box = places[i];
+    const PlotPoint& point = points[i];
+    const PlotPoint nearest{std::clamp(point.x, box.left, box.right()),
+                            std::clamp(point.y, box.top, box.bottom())};
+    if (std::hypot(nearest.x - point.x, nearest.y - point.y) > kNear) {
+      svg += line(point, nearest, kQuiet);
+    }
+    svg += text(box.left + box.width / 2, box.top + kHeight - 5, panel.series[i].name,
+                {.size = kSize, .anchor = "middle", .halo = true});
+  }
+  return svg;
+}
+
 std::vector<std::string> names_of(const Plot& plot) {
   std::vector<std::string> names;
   for (const PlotPanel& panel : plot.panels) {
@@ -223,8 +259,6 @@ std::vector<std::string> names_of(const Plot& plot) {
 
 std::string draw_legend(const Plot& plot, const std::vector<std::string>& names) {
   constexpr double kY = 86.0;
-  // SVG cannot measure text before it is shown; this is a wide average of sans-serif letters.
-  constexpr double kLetter = 7.6;
   std::string svg;
   double x = kLeft;
   const auto entry = [&](const std::string& name) {
@@ -252,6 +286,9 @@ std::string draw_panel(const PlotPanel& panel, double left, const std::vector<st
   for (const PlotSeries& series : panel.series) {
     const auto name = std::find(names.begin(), names.end(), series.name);
     svg += draw_series(series, axes, static_cast<size_t>(name - names.begin()));
+  }
+  if (panel.labels) {
+    svg += draw_labels(panel, axes);
   }
   for (const PlotPoint& mark : panel.marks) {
     svg += draw_mark(mark, axes);
@@ -283,7 +320,11 @@ std::string render_svg(const Plot& plot) {
       width, height, escape_xml(plot.title));
   svg += text(kLeft, 34, plot.title, {.size = 19, .bold = true});
   svg += text(kLeft, 58, plot.subtitle, {.colour = kQuiet});
-  svg += draw_legend(plot, names);
+  const bool named_beside = std::all_of(plot.panels.begin(), plot.panels.end(),
+                                        [](const PlotPanel& panel) { return panel.labels; });
+  if (!named_beside) {
+    svg += draw_legend(plot, names);
+  }
   for (size_t i = 0; i < plot.panels.size(); ++i) {
     svg += draw_panel(plot.panels[i], kPanelWidth * static_cast<double>(i), names);
   }

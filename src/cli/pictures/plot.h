@@ -1,5 +1,5 @@
-// Line plots, on log-log or linear axes, as one self-contained SVG file, and where two measured
-// curves cross.
+// Lines and points on logarithmic or linear axes, as one self-contained SVG file, and where two
+// measured curves cross.
 //
 // Lines differ in colour (safe for the colour-blind) and in the shape of their points, and the
 // background is opaque, so a plot reads in print and on pages of either theme.
@@ -27,7 +27,9 @@ struct PlotPanel {
   std::string title;
   std::string x_label;
   std::string y_label;
-  bool linear = false;  // both axes; else both logarithmic
+  bool linear_x = false;  // else logarithmic
+  bool linear_y = false;
+  bool labels = false;  // names stand beside the last point of each series; there is no legend
   std::vector<PlotSeries> series;
   std::vector<PlotPoint> marks = {};    // ringed, with their x beside them
   std::vector<std::string> notes = {};  // lines of text under the panel

@@ -352,14 +352,14 @@ Sentence answer(Draw& draw) {
   return sentence;
 }
 
-constexpr Family kFamilies[] = {{340, two_meanings},   {20, in_spring},
-                                {15, bear_the_animal}, {40, bear_the_verb},
-                                {55, light_the_noun},  {20, light_the_adjective},
-                                {170, it_was_too},     {45, does_not_pass},
-                                {60, and_then},        {45, answer}};
+constexpr Family kAmbiguousFamilies[] = {{340, two_meanings},   {20, in_spring},
+                                         {15, bear_the_animal}, {40, bear_the_verb},
+                                         {55, light_the_noun},  {20, light_the_adjective},
+                                         {170, it_was_too},     {45, does_not_pass},
+                                         {60, and_then},        {45, answer}};
 
 }  // namespace
 
-std::span<const Family> ambiguous_families() { return kFamilies; }
+std::span<const Family> ambiguous_families() { return kAmbiguousFamilies; }
 
 }  // namespace heed::demo

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/file.h"
+#include "base/folder.h"
 
 namespace heed {
 namespace {
@@ -19,7 +20,7 @@ void write_side(const std::filesystem::path& file, const std::vector<DemoPair>& 
 }  // namespace
 
 void write_demo_corpus(const DemoCorpus& corpus, const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
+  make_folders(folder);
   const std::pair<const char*, const std::vector<DemoPair>*> parts[] = {
       {"train", &corpus.train}, {"valid", &corpus.valid}, {"test", &corpus.test}};
   for (const auto& [name, pairs] : parts) {

@@ -100,8 +100,8 @@ std::string italian_part(const NounPart& part, std::string_view preposition) {
 
 using Persons = std::array<std::string_view, 5>;  // I, you, he, we, they
 constexpr Persons kAvere = {"ho", "hai", "ha", "abbiamo", "hanno"};
-constexpr Persons kEssere = {"sono", "sei", "è", "siamo", "sono"};
-constexpr Persons kEssereThen = {"ero", "eri", "era", "eravamo", "erano"};
+constexpr Persons kEsserePresent = {"sono", "sei", "è", "siamo", "sono"};
+constexpr Persons kEssereImperfect = {"ero", "eri", "era", "eravamo", "erano"};
 constexpr Persons kStare = {"sto", "stai", "sta", "stiamo", "stanno"};
 constexpr Persons kStareThen = {"stavo", "stavi", "stava", "stavamo", "stavano"};
 constexpr Persons kPotere = {"posso", "puoi", "può", "possiamo", "possono"};
@@ -176,7 +176,8 @@ std::string present(const Verb& verb, const Agreement& agreement) {
 
 std::string past(const Verb& verb, const Agreement& subject, const Clitic& clitic) {
   if (verb.kind == Verb::Participle::with_essere) {
-    return fmt::format("{} {}", of(kEssere, subject), inflect(verb.italian_participle, subject));
+    return fmt::format("{} {}", of(kEsserePresent, subject),
+                       inflect(verb.italian_participle, subject));
   }
   const Agreement agreement = clitic.agree.value_or(Agreement{});
   return fmt::format("{} {}", of(kAvere, subject), inflect(verb.italian_participle, agreement));
@@ -341,7 +342,7 @@ std::string be(const Agreement& agreement, bool past) {
 }
 
 std::string essere(const Agreement& agreement, bool past) {
-  return std::string(of(past ? kEssereThen : kEssere, agreement));
+  return std::string(of(past ? kEssereImperfect : kEsserePresent, agreement));
 }
 
 Clitic object_clitic(const Agreement& agreement) {

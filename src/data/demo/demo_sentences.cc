@@ -423,7 +423,7 @@ Sentence never(Draw& draw) {
   return sentence;
 }
 
-constexpr Family kFamilies[] = {
+constexpr Family kPlainFamilies[] = {
     {160, transitive}, {130, with_pronoun}, {130, passive},   {130, intransitive},
     {110, copula},     {70, relative},      {25, yes_or_no},  {45, with_question_word},
     {40, there_is},    {55, giving},        {45, comparison}, {35, liking},
@@ -431,6 +431,6 @@ constexpr Family kFamilies[] = {
 
 }  // namespace
 
-std::span<const Family> plain_families() { return kFamilies; }
+std::span<const Family> plain_families() { return kPlainFamilies; }
 
 }  // namespace heed::demo

@@ -142,16 +142,16 @@ void ink(Image& image, Point a, Point b, const Pen& pen) {
   }
 }
 
-using Colour = std::array<double, 3>;
+using Rgb = std::array<double, 3>;
 
 // Light ones for shapes, dark ones for what is behind them.
-constexpr std::array<Colour, 6> kLight = {{{230, 70, 60},
-                                           {250, 200, 60},
-                                           {110, 200, 90},
-                                           {80, 170, 240},
-                                           {220, 130, 220},
-                                           {240, 240, 230}}};
-constexpr std::array<Colour, 4> kDark = {{{30, 30, 40}, {25, 50, 80}, {70, 35, 45}, {35, 65, 45}}};
+constexpr std::array<Rgb, 6> kLight = {{{230, 70, 60},
+                                        {250, 200, 60},
+                                        {110, 200, 90},
+                                        {80, 170, 240},
+                                        {220, 130, 220},
+                                        {240, 240, 230}}};
+constexpr std::array<Rgb, 4> kDark = {{{30, 30, 40}, {25, 50, 80}, {70, 35, 45}, {35, 65, 45}}};
 
 // Whether a point of the shape's own frame, [-1, 1] each way, is inside.
 bool is_inside(int kind, Point p) {
@@ -226,8 +226,8 @@ Drawing draw_shape(uint64_t seed, uint64_t index) {
                                                        : draws.between(-room, room)};
   arrangement.size = draws.between(0.24, 0.4);
   arrangement.turn = degrees(draws.between(-30.0, 30.0));
-  const Colour& light = kLight[static_cast<size_t>(draws.below(kLight.size()))];
-  const Colour& dark = kDark[static_cast<size_t>(draws.below(kDark.size()))];
+  const Rgb& light = kLight[static_cast<size_t>(draws.below(kLight.size()))];
+  const Rgb& dark = kDark[static_cast<size_t>(draws.below(kDark.size()))];
 
   Drawing drawing{.image = {.width = kShapeSide, .height = kShapeSide, .channels = 3, .pixels = {}},
                   .label = arrangement.kind};

@@ -1,4 +1,4 @@
-// read_png_images: a folder of PNG files as one set.
+// read_png_images and read_png_files: PNG files as one set.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,13 +24,6 @@ struct PngFile {
   std::string name;        // inside the folder
   std::string class_name;  // empty: directly in the folder
 };
-
-bool is_png(const fs::path& path) {
-  std::string ending = path.extension().string();
-  std::ranges::transform(ending, ending.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending == ".png";
-}
 
 std::vector<PngFile> find_files(const fs::path& folder) {
   std::error_code error;
@@ -66,11 +59,10 @@ Reading read_resized(const PngFile& file, int64_t height, int64_t width) {
   }
 }
 
-}  // namespace
-
-ImageSet read_png_images(const fs::path& folder, int64_t height, int64_t width) {
+// Files in the order of their classes. `where` is for errors.
+ImageSet read_set(const std::vector<PngFile>& files, const std::string& where, int64_t height,
+                  int64_t width) {
   check(height > 0 && width > 0, "[images] to {} x {}, expected 1 or more each way", height, width);
-  std::vector<PngFile> files = find_files(folder);
   const bool has_classes =
       std::ranges::any_of(files, [](const PngFile& file) { return !file.class_name.empty(); });
   std::vector<Reading> readings(files.size());
@@ -94,7 +86,7 @@ ImageSet read_png_images(const fs::path& folder, int64_t height, int64_t width) 
     }
   }
   check(faults.size() < files.size(), "[images] none of the {} PNG files in {} can be used; {}",
-        files.size(), folder.string(), faults.empty() ? "" : faults.front());
+        files.size(), where, faults.empty() ? "" : faults.front());
   set.skipped = describe_skipped("PNG", faults);
   for (size_t i = 0; i < files.size(); ++i) {
     if (!readings[i].image) {
@@ -112,6 +104,29 @@ ImageSet read_png_images(const fs::path& folder, int64_t height, int64_t width) 
   }
   set.classes = std::ssize(set.class_names);
   return set;
+}
+
+}  // namespace
+
+bool is_png(const fs::path& path) {
+  std::string ending = path.extension().string();
+  std::ranges::transform(ending, ending.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ending == ".png";
+}
+
+ImageSet read_png_images(const fs::path& folder, int64_t height, int64_t width) {
+  return read_set(find_files(folder), folder.string(), height, width);
+}
+
+ImageSet read_png_files(std::span<const fs::path> paths, int64_t height, int64_t width) {
+  std::vector<PngFile> files;
+  for (const fs::path& path : paths) {
+    check(is_png(path), "[images] {} is not a PNG file, but {} is; expected one kind of file",
+          path.string(), paths.front().string());
+    files.push_back({path, path.string(), ""});
+  }
+  return read_set(files, paths.front().parent_path().string(), height, width);
 }
 
 }  // namespace heed

@@ -106,17 +106,19 @@ ImageSet read_image_files(const ImageFiles& files) {
   const bool folder = std::filesystem::is_directory(first);
   const bool idx = first.filename().string().find("idx") != std::string::npos;
   check(files.paths.size() == 1 || (!folder && !idx),
-        "[image] {} files and folders, expected one, or several of CIFAR's", files.paths.size());
-  if (folder) {
+        "[image] {} files and folders, expected one, or several of CIFAR's or PNG files",
+        files.paths.size());
+  const std::vector<std::filesystem::path> paths(files.paths.begin(), files.paths.end());
+  if (folder || is_png(first)) {
     check(files.height > 0 && files.width > 0,
-          "[image] {} is a folder: say to which size its files are resized (rows and columns)",
-          first.string());
-    return read_png_images(first, files.height, files.width);
+          "[image] {} is a {}: say to which size images are resized (rows and columns)",
+          first.string(), folder ? "folder" : "PNG file");
+    return folder ? read_png_images(first, files.height, files.width)
+                  : read_png_files(paths, files.height, files.width);
   }
   if (idx) {
     return read_idx_images(first, files.labels);
   }
-  const std::vector<std::filesystem::path> paths(files.paths.begin(), files.paths.end());
   return read_cifar_images(paths);
 }
 

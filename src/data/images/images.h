@@ -45,8 +45,13 @@ ImageSet read_cifar_images(std::span<const std::filesystem::path> files);
 // left.
 ImageSet read_png_images(const std::filesystem::path& folder, int64_t height, int64_t width);
 
-// A folder of PNG files, MNIST's file of images (its name has "idx") with one of labels or none, or
-// CIFAR's files: whichever the paths are. Folders need a size.
+// PNG files as they are named, without labels; else the same.
+ImageSet read_png_files(std::span<const std::filesystem::path> paths, int64_t height,
+                        int64_t width);
+bool is_png(const std::filesystem::path& path);  // by its name
+
+// A folder of PNG files, PNG files, MNIST's file of images (its name has "idx") with one of labels
+// or none, or CIFAR's files: whichever the paths are. Folders and PNG files need a size.
 struct ImageFiles {
   std::vector<std::string> paths;
   std::string labels;

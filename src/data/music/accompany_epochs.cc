@@ -49,7 +49,7 @@ std::vector<HostBatch> accompany_batches(const std::vector<MusicPiece>& pieces,
 
 AccompanyEpochs::AccompanyEpochs(std::vector<MusicPiece> pieces, Options options)
     : pieces_(std::move(pieces)), options_(std::move(options)) {
-  check(!pieces_.empty(), "[music] there is no piece to learn from");
+  check(!pieces_.empty(), "[music] there is no piece to train on");
   plan(0);
   const bool some = std::any_of(batches_.begin(), batches_.end(), [](const HostBatch& batch) {
     return std::any_of(batch.target_lengths.begin(), batch.target_lengths.end(),

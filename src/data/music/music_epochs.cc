@@ -36,7 +36,7 @@ Augmentation draw_augmentation(const RandomStream& random, int64_t transpose,
 
 MusicEpochs::MusicEpochs(std::vector<MusicPiece> pieces, Options options)
     : pieces_(std::move(pieces)), options_(std::move(options)) {
-  check(!pieces_.empty(), "[music] there is no piece to learn from");
+  check(!pieces_.empty(), "[music] there is no piece to train on");
   check(options_.length > 0, "[music] windows of {} tokens, expected more", options_.length);
   check(!options_.stretch.empty(), "[music] data.stretch has no factors, expected at least one");
   for (int64_t i = 0; i < std::ssize(pieces_); ++i) {

@@ -122,7 +122,7 @@ std::vector<HostTexts> batch_texts(std::span<const EncodedText> texts, int64_t b
 
 TextEpochs::TextEpochs(std::vector<EncodedText> texts, const Options& options)
     : texts_(std::move(texts)), options_(options) {
-  check(!texts_.empty(), "[texts] there is nothing to learn from");
+  check(!texts_.empty(), "[texts] there is nothing to train on");
   plan(0);
 }
 

@@ -56,8 +56,8 @@ TokenWindows::TokenWindows(std::vector<int32_t> tokens, const WindowOptions& opt
   check(options.length > 0 && options.rows > 0, "[text] {} windows of {} tokens, expected more",
         options.rows, options.length);
   check(count > options.length,
-        "[text] there are {} tokens, expected more than the {} that the model looks at; give more "
-        "text or a smaller model.context",
+        "[text] there are {} tokens, expected more than the context of {}; give more text "
+        "or a smaller model.context",
         count, options.length);
   // As many as fit after any offset, so that every epoch has the same number.
   windows_ = std::max<int64_t>(1, (count - options.length) / options.length);

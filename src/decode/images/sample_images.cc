@@ -51,8 +51,8 @@ ImageSet image_set(const ImageLayout& layout, std::span<const int32_t> levels) {
 
 Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int64_t images) {
   const int64_t classes = model.model->classes();
-  check(classes > 0 || wanted.empty(), "[image] class {} is wanted, but the model knows no classes",
-        wanted);
+  check(classes > 0 || wanted.empty(),
+        "[image] class {} is asked for, but the model has no classes", wanted);
   if (classes == 0) {
     return {};
   }
@@ -68,8 +68,8 @@ Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int
       const auto parsed = std::from_chars(wanted.data(), wanted.data() + wanted.size(), id);
       check(parsed.ec == std::errc() && parsed.ptr == wanted.data() + wanted.size() && id >= 0 &&
                 id < classes,
-            "[image] there is no class {}, expected one of {} or 0 to {}", wanted,
-            fmt::join(names, ", "), classes - 1);
+            "[image] there is no class {}, expected {}{}0 to {}", wanted, fmt::join(names, ", "),
+            names.empty() ? "" : " or ", classes - 1);
     }
     ids.assign(ids.size(), static_cast<int32_t>(id));
   }
@@ -79,7 +79,8 @@ Tensor classes_for(const LoadedImageModel& model, const std::string& wanted, int
 ImageDrawing::ImageDrawing(const ImageModel& model, SampleOptions options)
     : model_(model), options_(std::move(options)) {
   const int64_t samples = model.layout().samples();
-  check(options_.images > 0, "[image] {} images, expected some", options_.images);
+  check(options_.images > 0, "[image] the number of images is {}, expected 1 or more",
+        options_.images);
   check(options_.given.empty() || (std::ssize(options_.given) == samples &&
                                    options_.conditions.values.size() == options_.images * samples),
         "[image] {} samples of an image are given, expected {}", options_.given.size(), samples);

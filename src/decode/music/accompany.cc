@@ -80,10 +80,11 @@ class Accompanist {
     if (longest == 0) {
       return;
     }
-    check(std::ssize(source_) < longest,
-          "[accompany] the melody has {} tokens, this model reads {} at most: take its beginning "
-          "with --motif-seconds",
-          source_.size(), longest - 1);
+    check(
+        std::ssize(source_) < longest,
+        "[accompany] the melody has {} tokens, this model reads at most {}; use only its beginning "
+        "with --motif-seconds",
+        source_.size(), longest - 1);
     limits_.tokens = std::min(limits_.tokens, longest);
   }
 

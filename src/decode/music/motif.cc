@@ -64,8 +64,8 @@ std::vector<MotifBucket> measure_motif(const Loaded<LanguageModel>& model,
     const Shown shown = show(piece, tokenizer.special().start);
     const auto length = std::ssize(shown.tokens);
     check(model.model->context() == 0 || length <= model.model->context(),
-          "[motif] a piece of {} sections has {} tokens, the model looks at {}: ask for fewer "
-          "sections",
+          "[motif] a piece of {} sections has {} tokens, its context is {}; use fewer "
+          "--sections",
           options.sections, length, model.model->context());
     const Tensor logits =
         model.model->logits(Tensor::from_ints(shown.tokens, {1, length})).to(DType::f32);

@@ -101,14 +101,14 @@ MusicForm music_of(const LoadedFolder& model) {
 
 double sixteenth_seconds(double quarters_per_minute) {
   check(std::isfinite(quarters_per_minute) && quarters_per_minute > 0.0,
-        "[continue] {} quarters a minute, expected a positive number", quarters_per_minute);
+        "[continue] {} quarter notes per minute, expected a positive number", quarters_per_minute);
   return kSecondsPerMinute / quarters_per_minute / kSixteenthsPerQuarter;
 }
 
 void check_prompt(int64_t tokens) {
   constexpr int64_t kLongestPrompt = 32768;
   check(tokens <= kLongestPrompt,
-        "[continue] the file has {} tokens, expected at most {}: take its beginning with "
+        "[continue] the file has {} tokens, expected at most {}; use only its beginning with "
         "--motif-seconds",
         tokens, kLongestPrompt);
 }

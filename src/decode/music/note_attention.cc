@@ -68,7 +68,7 @@ std::vector<LayerAttention> maps_of(const LoadedLanguageModel& model,
   AttentionScope scope;
   model.model->logits(Tensor::from_ints(tokens, {1, std::ssize(tokens)}),
                       anew ? 0 : static_cast<int64_t>(first));
-  check(!scope.layers().empty(), "[continue] this model has no attention to look at");
+  check(!scope.layers().empty(), "[continue] this model has no attention weights to show");
   return scope.take();
 }
 

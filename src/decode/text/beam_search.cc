@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "ops/shape/gather.h"
 #include "ops/softmax.h"
 
@@ -16,7 +14,7 @@ namespace {
 constexpr double kImpossible = -std::numeric_limits<double>::infinity();
 
 // One way to go on: row `row` of the batch says `token`.
-struct Candidate {
+struct Extension {
   double log_probability;
   int64_t row;
   int32_t token;
@@ -42,9 +40,9 @@ class BeamSearch {
   void step();
   Tensor last_tokens() const;
   void suppress(const Tensor& logits) const;
-  std::vector<Candidate> candidates(size_t sentence, const TopK& best) const;
+  std::vector<Extension> candidates(size_t sentence, const TopK& best) const;
   void force(size_t sentence, const Tensor& log_probabilities, int32_t token);
-  void advance(size_t sentence, const std::vector<Candidate>& candidates);
+  void advance(size_t sentence, const std::vector<Extension>& candidates);
   bool finished(const Search& search) const;
   void finish(Search& search);
   void keep_unfinished();
@@ -60,50 +58,24 @@ class BeamSearch {
   int32_t end_;
 };
 
-// The limit of a translation in tokens; `longest` is the model's, 0: any.
-int64_t limit_of(const DecodeRequest& request, const DecodeOptions& options, int64_t longest) {
-  const auto source = static_cast<int64_t>(request.source.size());
-  const auto prefix = static_cast<int64_t>(request.prefix.size());
-  check(longest == 0 || prefix <= longest,
-        "[decode] a prefix has {} tokens, expected at most {}, which the model can say", prefix,
-        longest);
-  const int64_t wanted = options.max_length > 0 ? options.max_length : 2 * source + 16;
-  return std::max(longest > 0 ? std::min(wanted, longest) : wanted, prefix);
-}
-
 BeamSearch::BeamSearch(const Seq2SeqModel& model, std::span<const DecodeRequest> requests,
                        const DecodeOptions& options)
     : model_(model),
       requests_(requests),
       options_(options),
       results_(requests.size()),
-      end_(options.end >= 0 ? options.end : options.special.end) {
-  const auto count = static_cast<int64_t>(requests.size());
+      end_(end_of(options)) {
   const auto beam = static_cast<size_t>(options.beam);
-  int64_t width = 1;
-  for (const DecodeRequest& request : requests) {
-    check(!request.source.empty(), "[decode] a source without tokens");
-    width = std::max(width, static_cast<int64_t>(request.source.size()));
-    for (const int32_t id : request.prefix) {
-      check(id >= 0 && id < model.target_vocabulary(),
-            "[decode] a prefix has the id {}, expected 0 to {}", id, model.target_vocabulary() - 1);
-    }
-  }
-  std::vector<int32_t> source(static_cast<size_t>(count * width), std::max(options.special.pad, 0));
-  std::vector<int32_t> lengths;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const std::vector<int32_t>& ids = requests[i].source;
-    std::copy(ids.begin(), ids.end(), source.begin() + static_cast<int64_t>(i) * width);
-    lengths.push_back(static_cast<int32_t>(ids.size()));
     Search search{.request = i,
-                  .limit = limit_of(requests[i], options, model.longest()),
+                  .limit = length_limit(requests[i], options, model),
                   .ids = std::vector<std::vector<int32_t>>(beam),
                   .log_probability = std::vector<double>(beam, kImpossible)};
     search.log_probability[0] = 0.0;  // all rows are equal at first: one of them counts
     live_.push_back(std::move(search));
   }
-  state_ = model.start(Tensor::from_ints(source, {count, width}),
-                       Tensor::from_ints(lengths, {count}), options.beam);
+  const SourceBatch sources = source_batch(model, requests, options);
+  state_ = model.start(sources.ids, sources.lengths, options.beam);
 }
 
 std::vector<std::vector<Hypothesis>> BeamSearch::run() {
@@ -123,40 +95,18 @@ Tensor BeamSearch::last_tokens() const {
   return Tensor::from_ints(tokens, {static_cast<int64_t>(tokens.size())});
 }
 
-// Tokens that would complete a forbidden sequence, or that the vocabulary does not have, become
-// impossible.
 void BeamSearch::suppress(const Tensor& logits) const {
-  const auto forbid = [&](int64_t row, int32_t token) {
-    if (token >= 0 && token < logits.dim(1)) {
-      logits.data<float>()[row * logits.dim(1) + token] = -std::numeric_limits<float>::infinity();
-    }
-  };
   for (int64_t row = 0; row < logits.dim(0); ++row) {
     const Search& search = live_[static_cast<size_t>(row / options_.beam)];
-    const std::vector<int32_t>& ids = search.ids[static_cast<size_t>(row % options_.beam)];
-    for (const std::vector<int32_t>& sequence : options_.suppress) {
-      const size_t before = sequence.size() - 1;
-      if (ids.size() >= before && std::equal(sequence.begin(), sequence.end() - 1,
-                                             ids.end() - static_cast<int64_t>(before))) {
-        forbid(row, sequence.back());
-      }
-    }
-    if (options_.special.start != end_) {  // GPT-2 has one token for both
-      forbid(row, options_.special.start);
-    }
-    forbid(row, options_.special.pad);
-    for (int64_t token = options_.vocabulary; token > 0 && token < logits.dim(1); ++token) {
-      forbid(row, static_cast<int32_t>(token));  // embeddings that only round up
-    }
-    if (options_.forced_length) {
-      forbid(row, end_);
-    }
+    forbid_after(options_, search.ids[static_cast<size_t>(row % options_.beam)],
+                 logits.rows(row, row + 1).span<float>());
   }
 }
 
 void BeamSearch::step() {
   const Tensor logits = model_.step(last_tokens(), *state_);  // [R,V]
   const Tensor allowed = logits.to(DType::f32);
+  forbid_tokens(options_, allowed);
   suppress(allowed);
   const Tensor log_probabilities = log_softmax(allowed);  // f32 [R,V]
   const int64_t wanted = std::min(2 * options_.beam, logits.dim(1));
@@ -175,10 +125,10 @@ void BeamSearch::step() {
 }
 
 // The best 2 * beam continuations of a sentence: enough to fill the beam if all others end.
-std::vector<Candidate> BeamSearch::candidates(size_t sentence, const TopK& best) const {
+std::vector<Extension> BeamSearch::candidates(size_t sentence, const TopK& best) const {
   const Search& search = live_[sentence];
   const int64_t width = best.values.dim(1);
-  std::vector<Candidate> all;
+  std::vector<Extension> all;
   for (int64_t k = 0; k < options_.beam; ++k) {
     const double so_far = search.log_probability[static_cast<size_t>(k)];
     const int64_t row = static_cast<int64_t>(sentence) * options_.beam + k;
@@ -189,7 +139,7 @@ std::vector<Candidate> BeamSearch::candidates(size_t sentence, const TopK& best)
       }
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+  std::stable_sort(all.begin(), all.end(), [](const Extension& a, const Extension& b) {
     return a.log_probability > b.log_probability;
   });
   all.resize(std::min(all.size(), static_cast<size_t>(width)));
@@ -209,14 +159,14 @@ void BeamSearch::force(size_t sentence, const Tensor& log_probabilities, int32_t
   search.done = static_cast<int64_t>(search.ids[0].size()) >= search.limit;
 }
 
-void BeamSearch::advance(size_t sentence, const std::vector<Candidate>& candidates) {
+void BeamSearch::advance(size_t sentence, const std::vector<Extension>& candidates) {
   Search& search = live_[sentence];
   const auto beam = static_cast<size_t>(options_.beam);
   const int64_t first = static_cast<int64_t>(sentence) * options_.beam;
   std::vector<std::vector<int32_t>> ids;
   std::vector<double> log_probability;
   for (size_t rank = 0; rank < candidates.size() && ids.size() < beam; ++rank) {
-    const Candidate& next = candidates[rank];
+    const Extension& next = candidates[rank];
     const std::vector<int32_t>& before = search.ids[static_cast<size_t>(next.row - first)];
     if (next.token == end_) {
       if (rank < beam) {  // an end that does not even rank among the live ones is none
@@ -261,6 +211,15 @@ bool BeamSearch::finished(const Search& search) const {
          scores[static_cast<size_t>(options_.n_best - 1)];
 }
 
+// What a sentence of a greedy search had said after each step.
+std::vector<std::vector<int32_t>> prefixes_of(const std::vector<int32_t>& ids, int64_t steps) {
+  std::vector<std::vector<int32_t>> said;
+  for (int64_t step = 1; step <= steps; ++step) {
+    said.emplace_back(ids.begin(), ids.begin() + std::min(step, std::ssize(ids)));
+  }
+  return said;
+}
+
 void BeamSearch::finish(Search& search) {
   // At the length limit what is still alive counts as it stands.
   for (size_t k = 0; k < search.ids.size(); ++k) {
@@ -279,6 +238,12 @@ void BeamSearch::finish(Search& search) {
                    [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
   const auto most = static_cast<size_t>(options_.n_best);
   search.ended.resize(std::min(search.ended.size(), most));
+  for (Hypothesis& hypothesis : search.ended) {
+    hypothesis.steps = position_;
+    if (options_.trace) {
+      hypothesis.trace = prefixes_of(hypothesis.ids, position_);
+    }
+  }
   results_[search.request] = std::move(search.ended);
 }
 
@@ -306,13 +271,9 @@ void BeamSearch::keep_unfinished() {
 
 }  // namespace
 
-double length_penalty(int64_t length, float alpha) {
-  return std::pow((5.0 + static_cast<double>(length)) / 6.0, double{alpha});
-}
-
-std::vector<std::vector<Hypothesis>> decode_batch(const Seq2SeqModel& model,
-                                                  std::span<const DecodeRequest> requests,
-                                                  const DecodeOptions& options) {
+std::vector<std::vector<Hypothesis>> beam_search(const Seq2SeqModel& model,
+                                                 std::span<const DecodeRequest> requests,
+                                                 const DecodeOptions& options) {
   check(options.beam >= 1, "[decode] beam is {}, expected at least 1", options.beam);
   check(options.n_best >= 1 && options.n_best <= options.beam,
         "[decode] n_best is {}, expected 1 to {}, the beam", options.n_best, options.beam);
@@ -320,34 +281,6 @@ std::vector<std::vector<Hypothesis>> decode_batch(const Seq2SeqModel& model,
     return {};
   }
   return BeamSearch(model, requests, options).run();
-}
-
-std::vector<std::vector<Hypothesis>> decode_all(const Seq2SeqModel& model,
-                                                std::span<const DecodeRequest> requests,
-                                                const DecodeOptions& options,
-                                                int64_t batch_tokens) {
-  std::vector<size_t> order(requests.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return requests[a].source.size() > requests[b].source.size();
-  });
-  std::vector<std::vector<Hypothesis>> results(requests.size());
-  for (size_t begin = 0; begin < order.size();) {
-    const size_t width = requests[order[begin]].source.size() * static_cast<size_t>(options.beam);
-    const size_t rows =
-        std::max<size_t>(1, static_cast<size_t>(batch_tokens) / std::max<size_t>(width, 1));
-    const size_t end = std::min(order.size(), begin + rows);
-    std::vector<DecodeRequest> batch;
-    for (size_t i = begin; i < end; ++i) {
-      batch.push_back(requests[order[i]]);
-    }
-    std::vector<std::vector<Hypothesis>> decoded = decode_batch(model, batch, options);
-    for (size_t i = begin; i < end; ++i) {
-      results[order[i]] = std::move(decoded[i - begin]);
-    }
-    begin = end;
-  }
-  return results;
 }
 
 }  // namespace heed

@@ -22,6 +22,13 @@ std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 const GenerateOptions& options,
                                 const GenerateCallbacks& callbacks) {
   TextRows rows(*model.model, *model.tokenizers.target);
+  return generate(rows, requests, options, callbacks);
+}
+
+std::vector<Generated> generate(TextRows& rows, std::span<const GenerateRequest> requests,
+                                const GenerateOptions& options,
+                                const GenerateCallbacks& callbacks) {
+  uint64_t first = 0;
   for (size_t i = 0; i < requests.size(); ++i) {
     check(!requests[i].prompt.empty(),
           "[generate] prompt {} is empty, and the tokenizer has no END to start with", i + 1);
@@ -30,7 +37,8 @@ std::vector<Generated> generate(const LoadedLanguageModel& model,
     if (callbacks.token) {
       request.more = [&callbacks, i](int32_t id) { return callbacks.token(i, id); };
     }
-    rows.add(std::move(request));  // numbered as the requests are
+    const uint64_t row = rows.add(std::move(request));  // numbered one by one
+    first = i == 0 ? row : first;
   }
   std::vector<Generated> results(requests.size());
   while (rows.size() > 0) {
@@ -38,16 +46,18 @@ std::vector<Generated> generate(const LoadedLanguageModel& model,
       if (advance.error) {
         std::rethrow_exception(advance.error);
       }
-      Generated& result = results[advance.row];
+      const size_t index = advance.row - first;
+      Generated& result = results[index];
       if (advance.token) {
         result.ids.push_back(advance.token->id);
       }
       result.text += advance.text;
       if (callbacks.text && !advance.text.empty()) {
-        callbacks.text(advance.row, advance.text);
+        callbacks.text(index, advance.text);
       }
       result.end = advance.end.value_or(result.end);
       result.forgotten = advance.forgotten;
+      result.passes = advance.passes;
     }
   }
   return results;

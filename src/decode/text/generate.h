@@ -26,6 +26,7 @@ struct Generated {
   GenerateEnd end = GenerateEnd::length;
   // Tokens at the beginning that the model could not look at any more when the last one was drawn.
   int64_t forgotten = 0;
+  int64_t passes = 0;  // of the model; with a draft fewer than tokens
 };
 
 using LoadedLanguageModel = Loaded<LanguageModel>;
@@ -44,7 +45,10 @@ std::vector<int32_t> encode_prompt(const Tokenizer& tokenizer, std::string_view 
 // What stands between a source and its summary in one sequence: START, or END where there is none.
 int32_t separator_of(const Tokenizer& tokenizer);
 
-// All requests at once.
+// All requests at once, by rows that hold no others.
+std::vector<Generated> generate(TextRows& rows, std::span<const GenerateRequest> requests,
+                                const GenerateOptions& options,
+                                const GenerateCallbacks& callbacks = {});
 std::vector<Generated> generate(const LoadedLanguageModel& model,
                                 std::span<const GenerateRequest> requests,
                                 const GenerateOptions& options,

@@ -61,6 +61,9 @@ Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_
     counted = begin + length;
     if (windows.rows == rows) {
       measure(model, windows, length, found);
+      if (options.progress) {
+        options.progress(static_cast<double>(counted) / static_cast<double>(inputs));
+      }
     }
   }
   measure(model, windows, length, found);

@@ -1,7 +1,8 @@
-// How well a language model foresees a text.
+// How well a language model predicts a text.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "models/model.h"
@@ -9,16 +10,17 @@
 namespace heed {
 
 struct PerplexityOptions {
-  int64_t length = 0;  // tokens looked at together; 0: the model's context
+  int64_t length = 0;  // of the context, in tokens; 0: the model's
   // A window begins so many tokens after the one before, and only tokens that no window has
   // counted yet count: the smaller, the more every token sees before it. 0: the length.
   int64_t stride = 0;
   int64_t batch_tokens = 4096;
+  std::function<void(double done)> progress = {};  // from 0 to 1, after each batch
 };
 
 struct Perplexity {
   double nats = 0.0;   // sum of -log p
-  int64_t tokens = 0;  // that were foreseen: all but the first
+  int64_t tokens = 0;  // that were predicted: all but the first
 
   double loss() const { return tokens > 0 ? nats / static_cast<double>(tokens) : 0.0; }
 };

@@ -15,6 +15,7 @@ struct TextAttentionRequest {
   std::string second = {};
   int64_t beam = 4;         // for a translation of its own
   int64_t most_tokens = 0;  // longer texts are an Error; 0: any length
+  bool crop = false;        // a language model reads the last tokens of a longer text instead
 };
 
 struct TextAttention {
@@ -22,6 +23,7 @@ struct TextAttention {
   std::vector<std::string> target;   // pieces of what a decoder was shown; empty without one
   std::string translation;           // of a translator
   std::vector<LayerAttention> maps;  // f32 [1,H,queries,keys] each
+  int64_t left_out = 0;              // tokens at the beginning of a text that was cropped
 };
 
 // An Error for a text that cannot be looked at; quick, since no model is asked.

@@ -8,6 +8,10 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "decode/speculation/draft.h"
+#include "decode/speculation/proposing_heads.h"
+#include "decode/speculation/speculative_sampling.h"
+#include "models/select.h"
 
 namespace heed {
 namespace {
@@ -74,18 +78,33 @@ std::vector<DrawnToken> log_probabilities_of_text(const LanguageModel& model,
   return tokens;
 }
 
-void TextRows::Logits::add(const Tensor& logits) {
+void forbid(std::span<const int32_t> tokens, std::span<float> logits) {
+  for (const int32_t id : tokens) {
+    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
+  }
+}
+
+void TextRows::Judged::add(const Tensor& logits, std::vector<std::vector<Proposal>> proposed) {
   parts.push_back(logits.to(DType::f32));
-  for (int64_t r = 0; r < logits.dim(0); ++r) {
-    rows.push_back(parts.back().data<float>() + r * logits.dim(1));
+  float* next = parts.back().data<float>();
+  for (std::vector<Proposal>& own : proposed) {
+    One& row = rows.emplace_back(One{std::move(own), {}});
+    for (size_t i = 0; i <= row.proposed.size(); ++i, next += logits.dim(1)) {
+      row.logits.push_back(next);
+    }
   }
 }
 
 TextRows::TextRows(const LanguageModel& model, const Tokenizer& tokenizer,
-                   const PrefillOptions& prefill)
+                   const PrefillOptions& prefill, const SpeculationOptions& speculation)
     : model_(model), tokenizer_(tokenizer), prefill_(prefill) {
   check(prefill.piece > 0, "[generate] prompts in pieces of {} tokens, expected 1 or more",
         prefill.piece);
+  if (speculation.draft != nullptr) {
+    proposer_ = make_draft(speculation, model, tokenizer);
+  } else if (speculation.heads) {
+    proposer_ = make_proposing_heads(model, tokenizer);
+  }
 }
 
 uint64_t TextRows::add(TextRequest request) {
@@ -128,11 +147,13 @@ void TextRows::take_out(std::vector<size_t> which) {
     kept.pop_back();
   }
   if (kept.empty()) {
-    rows_.clear();
-    state_.reset();
+    forget_all();
     return;
   }
   model_.select(*state_, kept);
+  if (proposer_) {
+    proposer_->select(kept);
+  }
   std::vector<Row> rows;
   rows.reserve(rows_.size());
   for (const int64_t r : kept) {
@@ -162,48 +183,126 @@ void TextRows::set_aside_full() {
 }
 
 std::vector<TextAdvance> TextRows::step() {
-  std::vector<TextAdvance> told;
+  Turn turn;
   for (auto waiting = waiting_.begin(); waiting != waiting_.end();) {
     if (said(waiting->row) < waiting->row.request.options.max_tokens) {
       ++waiting;
     } else {
-      told.push_back(finish(waiting->row, GenerateEnd::length, {.row = waiting->row.number}));
+      turn.told.push_back(finish(waiting->row, GenerateEnd::length, {.row = waiting->row.number}));
       waiting = waiting_.erase(waiting);
     }
   }
   set_aside_full();
-  Logits logits;
-  say_last(logits, told);
-  prefill(logits, told);
-  draw_tokens(logits, told);
-  return told;
+  go_on(turn);
+  prefill(turn);
+  say(turn);
+  return std::move(turn.told);
 }
 
-// Shows all rows what they said last. If that fails, nobody knows what is in the state: all leave.
-void TextRows::say_last(Logits& logits, std::vector<TextAdvance>& told) {
+// All rows in the state: what follows what they said last. If that fails, nobody knows what is in
+// the state: all leave.
+void TextRows::go_on(Turn& turn) {
   if (rows_.empty()) {
     return;
   }
-  std::vector<int32_t> last;
-  last.reserve(rows_.size());
-  for (const Row& row : rows_) {
-    last.push_back(row.ids.back());
-  }
   try {
-    logits.add(model_.step(Tensor::from_ints(last, {std::ssize(last), 1}), *state_));
+    const Judged judged = judge();
+    turn.drawn = draw_tokens(0, judged);
+    take_back(judged, turn.drawn);
   } catch (...) {
-    fail_all(told);
+    fail_all(turn);
   }
+}
+
+// What is proposed for each row: no more than it may say, and than the context has room for.
+std::vector<std::vector<Proposal>> TextRows::proposals() const {
+  std::vector<ProposalRow> rows;
+  for (const Row& row : rows_) {
+    const GenerateOptions& options = row.request.options;
+    int64_t most = options.max_tokens - said(row) - 1;
+    if (model_.context() > 0) {
+      most = std::min(most, model_.context() - (std::ssize(row.ids) - row.shown));
+    }
+    rows.push_back({.ids = std::span(row.ids).subspan(static_cast<size_t>(row.shown)),
+                    .options = options,
+                    .sample = row.request.sample,
+                    .said = said(row),
+                    .most = most});
+  }
+  return proposer_->propose(rows);
+}
+
+// Shows all rows what they said last and what is proposed behind it.
+TextRows::Judged TextRows::judge() const {
+  Judged judged;
+  if (!proposer_) {
+    std::vector<int32_t> last;
+    for (const Row& row : rows_) {
+      last.push_back(row.ids.back());
+    }
+    judged.add(model_.step(Tensor::from_ints(last, {std::ssize(last), 1}), *state_),
+               std::vector<std::vector<Proposal>>(last.size()));
+    return judged;
+  }
+  std::vector<std::vector<Proposal>> proposed = proposals();
+  size_t width = 0;
+  for (const std::vector<Proposal>& own : proposed) {
+    width = std::max(width, own.size() + 1);
+  }
+  std::vector<int64_t> lengths;
+  std::vector<int32_t> tokens;
+  for (size_t r = 0; r < rows_.size(); ++r) {
+    tokens.push_back(rows_[r].ids.back());
+    for (const Proposal& proposal : proposed[r]) {
+      tokens.push_back(proposal.id);
+    }
+    lengths.push_back(std::ssize(proposed[r]) + 1);
+    tokens.resize((r + 1) * width, tokens.back());
+  }
+  const auto& model = dynamic_cast<const VerifyingModel&>(model_);
+  const Verified verified =
+      model.verify(Tensor::from_ints(tokens, {std::ssize(rows_), static_cast<int64_t>(width)}),
+                   lengths, *state_);
+  judged.hidden = verified.hidden;
+  judged.add(verified.logits, std::move(proposed));
+  return judged;
+}
+
+// Proposals that do not stand were never shown.
+void TextRows::take_back(const Judged& judged, const std::vector<Drawn>& drawn) const {
+  if (!proposer_) {
+    return;
+  }
+  std::vector<int64_t> taken, dropped, last;
+  int64_t first = 0;
+  for (size_t r = 0; r < drawn.size(); ++r) {
+    const int64_t proposed = std::ssize(judged.rows[r].proposed);
+    taken.push_back(std::max<int64_t>(std::ssize(drawn[r].tokens) - 1, 0));
+    dropped.push_back(proposed - taken.back());
+    last.push_back(first + taken.back());
+    first += proposed + 1;
+  }
+  dynamic_cast<const VerifyingModel&>(model_).roll_back(*state_, dropped);
+  proposer_->tell(taken, select_rows(judged.hidden, last));
 }
 
 // Handles an exception: every row in the state leaves, and the next ones begin
 // with a new one.
-void TextRows::fail_all(std::vector<TextAdvance>& told) {
+void TextRows::fail_all(Turn& turn) {
   for (const Row& row : rows_) {
-    told.push_back({.row = row.number, .error = std::current_exception()});
+    turn.told.push_back({.row = row.number, .error = std::current_exception()});
   }
+  turn.drawn.clear();
+  turn.judged = {};
+  forget_all();
+}
+
+void TextRows::forget_all() {
   rows_.clear();
   state_.reset();
+  if (proposer_) {
+    proposer_->clear();
+  }
 }
 
 // Which rows are shown something next; `room` tokens are left of those in this step. None: not now.
@@ -249,39 +348,43 @@ bool TextRows::show(Group& group) {
                                  [&](int64_t length) { return length == group.width; });
   Waiting& first = group.rows.front();
   group.state = first.state ? std::move(first.state) : model_.start();
-  group.next =
-      model_
-          .step(Tensor::from_ints(tokens, {std::ssize(group.rows), group.width}), *group.state,
-                equal ? std::span<const int64_t>() : std::span<const int64_t>(lengths))
-          .to(DType::f32);
+  group.drafted = std::move(first.drafted);
+  const Tensor shown = Tensor::from_ints(tokens, {std::ssize(group.rows), group.width});
+  const std::span<const int64_t> own = equal ? std::span<const int64_t>() : lengths;
+  group.next = model_.step(shown, *group.state, own).to(DType::f32);
+  if (proposer_) {
+    proposer_->show(shown, own, group.drafted);
+  }
   return first.done == std::ssize(first.row.ids) - first.row.shown;
 }
 
 // Puts rows that have seen their prompts behind the others. If that fails half-way, nobody knows
 // what is in the state: all leave, those that were there and those that came.
-void TextRows::join(Group& group, Logits& logits, std::vector<TextAdvance>& told) {
+void TextRows::join(Group& group, Turn& turn) {
   try {
     rows_.reserve(rows_.size() + group.rows.size());
-    logits.add(group.next);
+    turn.judged.add(group.next, std::vector<std::vector<Proposal>>(group.rows.size()));
     if (rows_.empty()) {
       state_ = std::move(group.state);
     } else {
       model_.join(*state_, *group.state);
     }
+    if (proposer_) {
+      proposer_->join(std::move(group.drafted), group.rows.size());
+    }
     for (Waiting& waiting : group.rows) {
       rows_.push_back(std::move(waiting.row));
     }
   } catch (...) {
-    fail_all(told);
+    fail_all(turn);
     for (const Waiting& waiting : group.rows) {
-      told.push_back({.row = waiting.row.number, .error = std::current_exception()});
+      turn.told.push_back({.row = waiting.row.number, .error = std::current_exception()});
     }
-    logits = {};
   }
 }
 
 // Shows prompts to rows that wait; those that have seen theirs come behind the others.
-void TextRows::prefill(Logits& logits, std::vector<TextAdvance>& told) {
+void TextRows::prefill(Turn& turn) {
   int64_t room = prefill_.tokens > 0 ? prefill_.tokens : std::numeric_limits<int64_t>::max();
   while (!waiting_.empty() && room > 0) {
     Group group = next_group(room);
@@ -294,58 +397,99 @@ void TextRows::prefill(Logits& logits, std::vector<TextAdvance>& told) {
       ready = show(group);
     } catch (...) {
       for (const Waiting& waiting : group.rows) {
-        told.push_back({.row = waiting.row.number, .error = std::current_exception()});
+        turn.told.push_back({.row = waiting.row.number, .error = std::current_exception()});
       }
       continue;
     }
     if (ready) {
-      join(group, logits, told);
+      join(group, turn);
     } else {
       group.rows.front().state = std::move(group.state);
+      group.rows.front().drafted = std::move(group.drafted);
       waiting_.push_front(std::move(group.rows.front()));
     }
   }
 }
 
-DrawnToken TextRows::choose(const Row& row, std::span<float> logits) const {
+// Each proposal counts if it can pass for a token that the model drew (Leviathan et al. 2023).
+// Where one does not, and behind the last one, a token of the model's own follows.
+std::vector<DrawnToken> TextRows::choose(const Row& row, const Judged::One& judged) const {
   const TextRequest& request = row.request;
-  DrawnToken token;
-  double total = 0.0;
-  if (request.log_probabilities) {
-    total = log_total(logits);
-    token.likeliest = likeliest_of(logits, total, *request.log_probabilities);
+  const GenerateOptions& options = request.options;
+  std::vector<int32_t> ids = row.ids;
+  std::vector<DrawnToken> tokens;
+  for (size_t i = 0; i < judged.logits.size(); ++i) {
+    // Rounded-up vocabularies have logits of tokens that do not exist.
+    const std::span<float> logits(judged.logits[i], static_cast<size_t>(tokenizer_.size()));
+    DrawnToken& token = tokens.emplace_back();
+    double total = 0.0;
+    if (request.log_probabilities) {
+      total = log_total(logits);
+      token.likeliest = likeliest_of(logits, total, *request.log_probabilities);
+    }
+    forbid(options.forbidden, logits);
+    const auto uniform = [&](SpeculationDraw draw) {
+      return speculation_uniform(options.seed, request.sample, draw,
+                                 said(row) + static_cast<int64_t>(i));
+    };
+    bool stands = false;
+    if (i == judged.proposed.size()) {
+      token.id = sample(logits, ids, options.sampling, uniform(SpeculationDraw::token));
+    } else {
+      const Proposal& proposal = judged.proposed[i];
+      const std::vector<float> p = probabilities(logits, ids, options.sampling);
+      const auto at = static_cast<size_t>(proposal.id);
+      std::vector<float> q = proposal.probabilities;
+      if (q.empty()) {  // it was certain
+        q.resize(p.size(), 0.0F);
+        q[at] = 1.0F;
+      }
+      stands = takes_over(p[at], q[at], uniform(SpeculationDraw::test));
+      token.id = stands ? proposal.id : draw_rest(p, q, uniform(SpeculationDraw::token));
+    }
+    if (request.log_probabilities) {
+      token.log_probability = static_cast<float>(logits[static_cast<size_t>(token.id)] - total);
+    }
+    if (!stands) {
+      break;
+    }
+    ids.push_back(token.id);
   }
-  for (const int32_t id : request.options.forbidden) {
-    logits[static_cast<size_t>(id)] = -std::numeric_limits<float>::infinity();
-  }
-  const RandomStream random{request.options.seed, request.sample};
-  token.id = sample(logits, row.ids, request.options.sampling,
-                    random.uniform(static_cast<uint64_t>(said(row))));
-  if (request.log_probabilities) {
-    token.log_probability = static_cast<float>(logits[static_cast<size_t>(token.id)] - total);
-  }
-  return token;
+  return tokens;
 }
 
-// A token for every row; rows that end leave.
-void TextRows::draw_tokens(const Logits& logits, std::vector<TextAdvance>& told) {
-  // Rounded-up vocabularies have logits of tokens that do not exist.
-  const auto known = static_cast<size_t>(tokenizer_.size());
-  std::vector<DrawnToken> tokens(rows_.size());
-  std::vector<std::exception_ptr> errors(rows_.size());
-  parallel_tasks(std::ssize(rows_), [&](int64_t task) {
+// For the rows from `first` on.
+std::vector<TextRows::Drawn> TextRows::draw_tokens(size_t first, const Judged& judged) const {
+  std::vector<Drawn> drawn(judged.rows.size());
+  parallel_tasks(std::ssize(drawn), [&](int64_t task) {
     const auto r = static_cast<size_t>(task);
     try {
-      tokens[r] = choose(rows_[r], {logits.rows[r], known});
+      drawn[r].tokens = choose(rows_[first + r], judged.rows[r]);
     } catch (...) {
-      errors[r] = std::current_exception();
+      drawn[r].error = std::current_exception();
     }
   });
+  return drawn;
+}
+
+// All rows say what was drawn for them, and those that came their first token; rows that end leave.
+void TextRows::say(Turn& turn) {
+  std::vector<Drawn> came = draw_tokens(turn.drawn.size(), turn.judged);
+  std::move(came.begin(), came.end(), std::back_inserter(turn.drawn));
   std::vector<size_t> gone;
   for (size_t r = 0; r < rows_.size(); ++r) {
-    told.push_back(errors[r] ? TextAdvance{.row = rows_[r].number, .error = errors[r]}
-                             : accept(rows_[r], std::move(tokens[r])));
-    if (told.back().end || told.back().error) {
+    Row& row = rows_[r];
+    Drawn& drawn = turn.drawn[r];
+    ++row.passes;
+    bool left = drawn.error != nullptr;
+    if (left) {
+      turn.told.push_back({.row = row.number, .error = drawn.error});
+    }
+    for (size_t i = 0; i < drawn.tokens.size() && !left; ++i) {
+      turn.told.push_back(accept(row, std::move(drawn.tokens[i])));
+      left = turn.told.back().end.has_value();
+    }
+    if (left) {
       gone.push_back(r);
     }
   }
@@ -378,6 +522,7 @@ TextAdvance TextRows::finish(Row& row, GenerateEnd end, TextAdvance told) {
   // What was held back may have a stop text too.
   told.end = row.stream.stopped() ? GenerateEnd::stop_text : end;
   told.forgotten = row.shown;
+  told.passes = row.passes;
   return told;
 }
 

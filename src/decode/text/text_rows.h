@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "decode/sampling.h"
+#include "decode/speculation/proposer.h"
 #include "decode/text/text_stream.h"
 #include "models/model.h"
 #include "text/tokenizer.h"
@@ -30,6 +31,9 @@ struct GenerateOptions {
   bool ignore_end = false;              // END does not end it
   std::vector<int32_t> forbidden = {};  // tokens that are never drawn
 };
+
+// Tokens that are never drawn become impossible.
+void forbid(std::span<const int32_t> tokens, std::span<float> logits);
 
 enum class GenerateEnd { length, end_token, stop_text, enough };
 
@@ -70,6 +74,7 @@ struct TextAdvance {
   std::optional<GenerateEnd> end = {};   // the row has left
   std::exception_ptr error = {};         // why the row has left, if it could not go on
   int64_t forgotten = 0;  // tokens at the beginning that the model cannot look at any more
+  int64_t passes = 0;     // of the model over the row, when it has left
 };
 
 // What rows are shown before their first token is drawn.
@@ -82,16 +87,18 @@ struct PrefillOptions {
 
 class TextRows {
  public:
+  // With proposals rows go on by several tokens in a step: greedy rows say what they say without,
+  // and others are distributed in the same way.
   TextRows(const LanguageModel& model, const Tokenizer& tokenizer,
-           const PrefillOptions& prefill = {});
+           const PrefillOptions& prefill = {}, const SpeculationOptions& speculation = {});
 
   // The new row's number. A request that no model could answer is an Error.
   uint64_t add(TextRequest request);
   void remove(uint64_t row);
   size_t size() const { return rows_.size() + waiting_.size(); }
 
-  // Goes on with every row by one token; rows that are still to be shown their prompt may have to
-  // wait. Tells of every row that moved or left.
+  // Goes on with every row, by one token unless there are proposals; rows that are still to be
+  // shown their prompt may have to wait. Tells of every token, and of every row that left.
   std::vector<TextAdvance> step();
 
  private:
@@ -101,26 +108,49 @@ class TextRows {
     std::vector<int32_t> ids;  // prompt and what follows
     int64_t shown = 0;         // first of ids that is in the model's state
     TextStream stream;
+    int64_t passes = 0;
   };
   // A row that is not in the state yet.
   struct Waiting {
     Row row;
-    std::unique_ptr<DecodeState> state = {};  // with its first pieces
-    int64_t done = 0;                         // tokens in it
+    std::unique_ptr<DecodeState> state = {};    // with its first pieces
+    std::unique_ptr<DecodeState> drafted = {};  // the proposer's
+    int64_t done = 0;                           // tokens in it
   };
   // Rows that are shown something together, padded to `width` tokens.
   struct Group {
     std::vector<Waiting> rows = {};
     int64_t width = 0;
     std::unique_ptr<DecodeState> state = {};  // of these rows
-    Tensor next = {};                         // logits of what follows, f32 [R,V]
+    std::unique_ptr<DecodeState> drafted = {};
+    Tensor next = {};  // logits of what follows, f32 [R,V]
   };
-  // Logits of all rows in the state, in their order.
-  struct Logits {
-    std::vector<Tensor> parts;  // f32 [R,V]
-    std::vector<float*> rows;
+  // What the model says of rows, in their order.
+  struct Judged {
+    // Of one row: tokens that were proposed, and the logits in front of each and behind the last.
+    struct One {
+      std::vector<Proposal> proposed = {};
+      std::vector<float*> logits = {};
+    };
+    std::vector<Tensor> parts = {};  // f32 [N,V]
+    std::vector<One> rows = {};
+    Tensor hidden = {};  // [N,C], if tokens were proposed
 
-    void add(const Tensor& logits);
+    // Logits [N,V] of more rows, of which each has as many as it has proposals and one more.
+    void add(const Tensor& logits, std::vector<std::vector<Proposal>> proposed);
+  };
+
+  // What is said next in a row: proposals that stand, then a token of the model's own.
+  struct Drawn {
+    std::vector<DrawnToken> tokens = {};
+    std::exception_ptr error = {};
+  };
+
+  // What a step has come to.
+  struct Turn {
+    std::vector<TextAdvance> told = {};
+    std::vector<Drawn> drawn = {};  // for the first of the rows in the state
+    Judged judged = {};             // the others, which came in this step
   };
 
   int64_t said(const Row& row) const {
@@ -129,14 +159,19 @@ class TextRows {
   bool full(const Row& row) const;
   void take_out(std::vector<size_t> which);
   void set_aside_full();
-  void say_last(Logits& logits, std::vector<TextAdvance>& told);
-  void prefill(Logits& logits, std::vector<TextAdvance>& told);
+  void go_on(Turn& turn);
+  std::vector<std::vector<Proposal>> proposals() const;
+  Judged judge() const;
+  void take_back(const Judged& judged, const std::vector<Drawn>& drawn) const;
+  void prefill(Turn& turn);
   Group next_group(int64_t room);
   bool show(Group& group);
-  void join(Group& group, Logits& logits, std::vector<TextAdvance>& told);
-  void fail_all(std::vector<TextAdvance>& told);
-  DrawnToken choose(const Row& row, std::span<float> logits) const;
-  void draw_tokens(const Logits& logits, std::vector<TextAdvance>& told);
+  void join(Group& group, Turn& turn);
+  void fail_all(Turn& turn);
+  void forget_all();
+  std::vector<DrawnToken> choose(const Row& row, const Judged::One& judged) const;
+  std::vector<Drawn> draw_tokens(size_t first, const Judged& judged) const;
+  void say(Turn& turn);
   TextAdvance accept(Row& row, DrawnToken token) const;
   static TextAdvance finish(Row& row, GenerateEnd end, TextAdvance told);
 
@@ -147,6 +182,7 @@ class TextRows {
   std::vector<Row> rows_;        // those in the state, in its order
   std::deque<Waiting> waiting_;  // first come, first served
   std::unique_ptr<DecodeState> state_;
+  std::unique_ptr<Proposer> proposer_;  // null: there are no proposals
 };
 
 }  // namespace heed

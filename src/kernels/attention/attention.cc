@@ -409,8 +409,8 @@ void few_queries(const Attention& a) {
 void attention(const Attention& args) {
   constexpr int64_t kFewQueries = 4;
   constexpr int64_t kQueryBlock = 64;
-  if (args.queries <= kFewQueries && !args.whole_sequence && args.lse == nullptr &&
-      args.weights == nullptr && !args.dropout.active()) {
+  if ((args.queries <= kFewQueries || args.stepwise) && !args.whole_sequence &&
+      args.lse == nullptr && args.weights == nullptr && !args.dropout.active()) {
     few_queries(args);
     return;
   }

@@ -66,6 +66,9 @@ struct Attention {
   // Queries and keys are one sequence and its padding, so `queries` depends on the batch: the form
   // for a few queries, which rounds differently, is not for it.
   bool whole_sequence = false;
+  // Queries are steps of decoding that come together: always the form for a few queries, in which
+  // each has the bits that it has alone.
+  bool stepwise = false;
   const int32_t* key_lengths = nullptr;  // [batch]
   const int8_t* mask = nullptr;          // non-zero: visible
   MaskStrides mask_strides = {};

@@ -191,30 +191,41 @@ Tensor ImageTransformer::encode(const Tensor& source) const {
   return (*encoder_norm_)(stream, config_.dropout);  // [B,S,C]
 }
 
-Tensor ImageTransformer::outputs(const ImageBatch& batch) const {
+ImageTransformer::Steps ImageTransformer::all_steps(const ImageBatch& batch) const {
   check(batch.values.rank() == 2 && batch.values.dim(1) == layout_.samples(),
         "[image_transformer] images are {}, expected [B,{}]", batch.values, layout_.samples());
   check(!classes_ || batch.classes.defined(), "[image_transformer] no classes are given");
+  return {.levels = batch.values.data<int32_t>(),
+          .batch = batch.values.dim(0),
+          .first = 0,
+          .count = layout_.samples(),
+          .classes = batch.classes};
+}
+
+Tensor ImageTransformer::whole(const ImageBatch& batch, const Tensor& around) const {
   const Tensor memory = encoder_norm_ ? encode(batch.source) : Tensor();  // [B,S,C]
-  const Steps all{.levels = batch.values.data<int32_t>(),
-                  .batch = batch.values.dim(0),
-                  .first = 0,
-                  .count = layout_.samples(),
-                  .classes = batch.classes};
-  const Tensor around = neighbours(all);          // [B,T,F]
-  Residual stream{embed(all, around), Tensor()};  // [B,T,C]
+  Residual stream{embed(all_steps(batch), around), Tensor()};             // [B,T,C]
   for (const TransformerLayer& layer : layers_) {
     const Tensor kv = memory.defined() ? layer.project_memory(memory) : Tensor();  // [B,S,2,H,D]
     stream = layer(std::move(stream), {.self = {.causal = true}, .memory = {.kv = kv}});
   }
-  return say(stream, around);  // [B,T,O]
+  return norm_(stream, config_.dropout);  // [B,T,C]
+}
+
+Tensor ImageTransformer::hidden(const ImageBatch& batch) const {
+  return whole(batch, neighbours(all_steps(batch)));  // [B,T,C]
+}
+
+Tensor ImageTransformer::outputs(const ImageBatch& batch) const {
+  const Tensor around = neighbours(all_steps(batch));  // [B,T,F]
+  return say(whole(batch, around), around);            // [B,T,O]
 }
 
 // What the stream says of each step. For a mixture it says how far the means lie, in units of their
 // scales, from what a line through the pixels around foretells: so steps of one size suit sharp and
 // broad ones.
-Tensor ImageTransformer::say(Residual stream, const Tensor& neighbours) const {
-  Tensor y = project_(norm_(stream, config_.dropout));
+Tensor ImageTransformer::say(const Tensor& x, const Tensor& neighbours) const {
+  Tensor y = project_(x);
   if (!neighbour_output_) {
     return y;
   }
@@ -261,21 +272,19 @@ void ImageTransformer::State::take(const Tensor& came, const ImageLayout& layout
   }
 }
 
-Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
-  std::vector<State*> states;
+ImageTransformer::Next ImageTransformer::next(std::span<State* const> states, int64_t count) const {
   std::vector<Tensor> around, inputs;
-  for (const ImageStep& part : parts) {
-    State& state = *states.emplace_back(static_cast<State*>(&part.state));
-    state.take(part.levels, layout_, order_.raster);
-    const Steps next{.levels = state.levels.data(),
-                     .batch = state.rows,
-                     .first = state.next++,
-                     .count = 1,
-                     .classes = state.classes};
-    around.push_back(neighbours(next));            // [r,1,F]
-    inputs.push_back(embed(next, around.back()));  // [r,1,C]
+  for (State* state : states) {
+    const Steps steps{.levels = state->levels.data(),
+                      .batch = state->rows,
+                      .first = state->next,
+                      .count = count,
+                      .classes = state->classes};
+    state->next += count;
+    around.push_back(neighbours(steps));            // [r,count,F]
+    inputs.push_back(embed(steps, around.back()));  // [r,count,C]
   }
-  Residual stream{concat(inputs, 0), Tensor()};  // [R,1,C]
+  Residual stream{concat(inputs, 0), Tensor()};  // [R,count,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
     std::vector<MixerCache*> caches;
     std::vector<Tensor> memories;
@@ -285,12 +294,61 @@ Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
         memories.push_back(state->memory[i]);  // [r,S,2,H,D]
       }
     }
-    stream = layers_[i](std::move(stream),
-                        {.self = {.causal = true, .caches = std::move(caches)},
-                         .memory = {.kv = encoder_norm_ ? concat(memories, 0) : Tensor()}});
+    stream =
+        layers_[i](std::move(stream),
+                   {.self = {.causal = true, .caches = std::move(caches), .stepwise = count > 1},
+                    .memory = {.kv = encoder_norm_ ? concat(memories, 0) : Tensor()}});
   }
-  const Tensor y = say(stream, neighbour_output_ ? concat(around, 0) : Tensor());  // [R,1,O]
+  return {norm_(stream, config_.dropout),  // [R,count,C]
+          neighbour_output_ ? concat(around, 0) : Tensor()};
+}
+
+Tensor ImageTransformer::steps(std::span<const ImageStep> parts) const {
+  std::vector<State*> states;
+  for (const ImageStep& part : parts) {
+    states.push_back(static_cast<State*>(&part.state));
+    states.back()->take(part.levels, layout_, order_.raster);
+  }
+  const Next found = next(states, 1);
+  const Tensor y = say(found.x, found.around);  // [R,1,O]
   return y.reshape({y.dim(0), output_.size()});
+}
+
+Verified ImageTransformer::verify(const Tensor& tokens, std::span<const int64_t> lengths,
+                                  DecodeState& base) const {
+  auto& state = static_cast<State&>(base);
+  const int64_t count = tokens.dim(1);
+  check(std::all_of(lengths.begin(), lengths.end(), [&](int64_t own) { return own == count; }) &&
+            std::ssize(lengths) == state.rows && count <= room(state),
+        "[image_transformer] levels are {}, expected [{},T] with T from 1 to {}", tokens.shape(),
+        state.rows, room(state));
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<int32_t> came;
+    for (int64_t row = 0; row < state.rows; ++row) {
+      came.push_back(tokens.data<int32_t>()[row * count + i]);
+    }
+    state.take(Tensor::from_ints(came, {state.rows}), layout_, order_.raster);
+    ++state.next;
+  }
+  state.next -= count;
+  State* const only = &state;
+  const Next found = next({&only, 1}, count);
+  const Tensor y = say(found.x, found.around);  // [R,T,O]
+  return {found.x.reshape({state.rows * count, config_.width}),
+          y.reshape({state.rows * count, output_.size()})};
+}
+
+void ImageTransformer::roll_back(DecodeState& base, std::span<const int64_t> dropped) const {
+  auto& state = static_cast<State&>(base);
+  for (const std::unique_ptr<MixerCache>& cache : state.caches) {
+    cache->roll_back(dropped);
+  }
+  state.next -= dropped.front();
+}
+
+int64_t ImageTransformer::room(const DecodeState& base) const {
+  const int64_t block = order_.plan->block();
+  return block - static_cast<const State&>(base).next % block;
 }
 
 ModelSpec spec_of(const ImageTransformerConfig& config) {

@@ -32,20 +32,23 @@ struct PixelCnnConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("rows", rows, "of an image; 0: as the data has", {.least = 0, .most = 4096});
-    v("columns", columns, "of an image; 0: as the data has", {.least = 0, .most = 4096});
-    v("channels", channels, "of a pixel; 0: as the data has", {.least = 0, .most = 4});
-    v("levels", levels, "that a sample can have; 0: as the data has", {.least = 0, .most = 65536});
-    v("classes", classes, "that images are drawn by; 0: none", {.least = 0, .most = 1 << 20});
+    v("rows", rows, "height of an image in pixels; 0: as in the data", {.least = 0, .most = 4096});
+    v("columns", columns, "width of an image in pixels; 0: as in the data",
+      {.least = 0, .most = 4096});
+    v("channels", channels, "channels of a pixel; 0: as in the data", {.least = 0, .most = 4});
+    v("levels", levels, "levels of a sample; 0: as in the data", {.least = 0, .most = 65536});
+    v("classes", classes, "number of classes to condition on; 0: none",
+      {.least = 0, .most = 1 << 20});
     v("width", width, "size of a sample's vector", {.least = 1, .most = 65536});
-    v("layers", layers, "layers", {.least = 1, .most = 1000});
-    v("kernel", kernel, "pixels that a convolution spans across; odd", {.least = 1, .most = 99});
-    v("non_local", non_local, "a non-local block behind so many layers each; 0: none",
+    v("layers", layers, "number of layers", {.least = 1, .most = 1000});
+    v("kernel", kernel, "width of the convolutions in pixels; odd", {.least = 1, .most = 99});
+    v("non_local", non_local,
+      "insert a non-local block after every group of this many layers; 0: none",
       {.least = 0, .most = 1000});
-    v("dropout", dropout, "of each layer's result", {.least = 0, .most = 0.99});
-    v("output", output, "how a sample's distribution is said",
-      {.choices = {"categorical", "mixture"}});
-    v("mixtures", mixtures, "logistic distributions of a mixture", {.least = 1, .most = 100});
+    v("dropout", dropout, "dropout of each layer's output", {.least = 0, .most = 0.99});
+    v("output", output, "form of a sample's distribution", {.choices = {"categorical", "mixture"}});
+    v("mixtures", mixtures, "number of logistic distributions in a mixture",
+      {.least = 1, .most = 100});
   }
 };
 

@@ -52,14 +52,17 @@ constexpr std::array kBertRules{
     Rule{"classes", "classifier", false, true},
 };
 
+// A kind that extends GPT-2 has its names; what it adds has names of its own.
+bool has_gpt_names(std::string_view kind) { return kind == "gpt2" || kind == "blockwise_gpt2"; }
+
 std::string prefix_of(std::string_view kind) {
-  return kind == "gpt2" ? "transformer." : kind == "bert" ? "bert." : "";
+  return has_gpt_names(kind) ? "transformer." : kind == "bert" ? "bert." : "";
 }
 
 std::span<const Rule> rules_of(std::string_view kind) {
-  return kind == "gpt2"   ? std::span<const Rule>(kGptRules)
-         : kind == "bert" ? std::span<const Rule>(kBertRules)
-                          : std::span<const Rule>();
+  return has_gpt_names(kind) ? std::span<const Rule>(kGptRules)
+         : kind == "bert"    ? std::span<const Rule>(kBertRules)
+                             : std::span<const Rule>();
 }
 
 // The number in the place of "#", or nothing if the name is not of this form.
@@ -127,7 +130,7 @@ std::vector<StoredPart> StoredNames::parts(std::string_view parameter) const {
 }
 
 bool StoredNames::ignored(std::string_view tensor) const {
-  if (kind_ == "gpt2") {
+  if (has_gpt_names(kind_)) {
     return tensor.ends_with(".attn.bias") || tensor.ends_with(".attn.masked_bias") ||
            tensor == "lm_head.weight";
   }
@@ -183,7 +186,7 @@ class Keys {
   }
   // Keys that change the model in ways that are not done here.
   void expect(const char* key, const Json& value) const {
-    check(!has(key) || config_[key] == value, "[{}] {} is {}, Heed does only {}", where_, key,
+    check(!has(key) || config_[key] == value, "[{}] {} is {}, Heed supports only {}", where_, key,
           has(key) ? config_[key].dump() : "", value.dump());
   }
   // The class that wrote the folder, by which heads of the same names are told apart; "": not said.
@@ -215,7 +218,7 @@ std::string activation_from(const Keys& keys, const char* key, const std::string
   if (name == "gelu_new" || name == "gelu_pytorch_tanh" || name == "gelu_fast") {
     return "gelu_tanh";
   }
-  check(name == "gelu" || name == "relu", "[{}] {} is {}, Heed does gelu, gelu_new and relu",
+  check(name == "gelu" || name == "relu", "[{}] {} is {}, Heed supports gelu, gelu_new and relu",
         keys.where(), key, name);
   return name;
 }
@@ -251,7 +254,8 @@ void check_bert_architecture(const Keys& keys) {
                               "BertForPreTraining", "BertForSequenceClassification"};
   const std::string name = keys.architecture();
   check(name.empty() || std::find(kKnown.begin(), kKnown.end(), name) != kKnown.end(),
-        "[{}] architectures says {}, Heed opens {}", keys.where(), name, fmt::join(kKnown, ", "));
+        "[{}] architectures says {}, Heed supports {}", keys.where(), name,
+        fmt::join(kKnown, ", "));
 }
 
 Json bert_from(const Keys& keys, const std::function<bool(std::string_view)>& has) {
@@ -344,8 +348,8 @@ Json from_huggingface(const Json& config, const std::function<bool(std::string_v
                       const std::string& where) {
   const Keys keys(config, where);
   const std::string type = keys.text("model_type", "");
-  check(type == "gpt2" || type == "bert", "[{}] model_type is {}, Heed opens gpt2 and bert", where,
-        type);
+  check(type == "gpt2" || type == "bert", "[{}] model_type is {}, Heed supports gpt2 and bert",
+        where, type);
   return type == "gpt2" ? gpt_from(keys) : bert_from(keys, has);
 }
 

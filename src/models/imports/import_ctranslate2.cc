@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <cstring>
-#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "formats/ctranslate2.h"
 #include "formats/safetensors.h"
 #include "models/folder.h"
+#include "models/folder_output.h"
 #include "models/registry.h"
 #include "models/translation/transformer.h"
 #include "text/vocabulary.h"
@@ -138,7 +140,7 @@ std::shared_ptr<const Tokenizer> read_vocabulary(const std::vector<fs::path>& fo
   for (const fs::path& folder : folders) {
     for (const std::string& candidate : {name, std::string("shared_vocabulary.txt")}) {
       if (fs::exists(folder / candidate)) {
-        std::ifstream stream(folder / candidate);
+        std::istringstream stream(read_file(folder / candidate));
         std::vector<std::string> lines;
         for (std::string line; std::getline(stream, line);) {
           lines.push_back(line);
@@ -153,6 +155,7 @@ std::shared_ptr<const Tokenizer> read_vocabulary(const std::vector<fs::path>& fo
 }  // namespace
 
 void import_ctranslate2(const Ctranslate2Import& import) {
+  check_output_folder(import.output, import.existing);  // before the work
   const Weights weights = read_weights(import.input);
   const fs::path folder =
       fs::is_directory(import.input) ? import.input : import.input.parent_path();
@@ -178,7 +181,7 @@ void import_ctranslate2(const Ctranslate2Import& import) {
     const Tensor floats = stored.to(DType::f32);
     std::memcpy(values.data(), floats.raw(), floats.bytes());
   });
-  save_folder(import.output, config, tokenizers, store, import.dtype);
+  save_folder(import.output, config, tokenizers, store, import.dtype, import.existing);
 }
 
 }  // namespace heed

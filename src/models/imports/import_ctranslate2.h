@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "models/folder_output.h"
 #include "tensor/dtype.h"
 
 namespace heed {
@@ -15,6 +16,7 @@ struct Ctranslate2Import {
   std::filesystem::path output;  // the new model folder
   int64_t heads = 0;             // 0: as the model's specification says, 8 or 16
   DType dtype = DType::f32;      // of the new weights
+  Existing existing = Existing::refuse;  // model at the output
 };
 
 void import_ctranslate2(const Ctranslate2Import& import);

@@ -32,26 +32,29 @@ struct BertConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
-    v("longest", longest, "most tokens in a text", {.least = 1, .most = 1 << 20});
-    v("types", types, "kinds of texts: 2 for first and second", {.least = 1, .most = 1024});
+    v("vocabulary", vocabulary, "size of the vocabulary; 0: as in the tokenizer", {.least = 0});
+    v("longest", longest, "longest text in tokens", {.least = 1, .most = 1 << 20});
+    v("types", types, "number of text types: 2 for first and second", {.least = 1, .most = 1024});
     v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
-    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
-    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("heads", heads, "attention heads; must divide the width", {.least = 1, .most = 1024});
+    v("layers", layers, "number of layers", {.least = 1, .most = 1000});
     v("hidden", hidden, "size of the feed-forward layer", {.least = 1, .most = 1 << 20});
-    v("dropout", dropout, "of embeddings and of each branch before it is added",
+    v("dropout", dropout, "dropout of embeddings and of each branch before it is added",
       {.least = 0, .most = 0.99});
-    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
-    v("head_dropout", head_dropout, "in front of the head for classes", {.least = 0, .most = 0.99});
-    v("activation", activation, "of the feed-forward layer",
+    v("attention_dropout", attention_dropout, "dropout of attention weights",
+      {.least = 0, .most = 0.99});
+    v("head_dropout", head_dropout, "dropout before the classification head",
+      {.least = 0, .most = 0.99});
+    v("activation", activation, "activation function of the feed-forward layer",
       {.choices = {"gelu", "gelu_tanh", "relu"}});
-    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+    v("epsilon", epsilon, "epsilon of the layer norms", {.least = 0, .most = 1});
     v("initializer_range", initializer_range, "standard deviation of the initial values",
       {.least = 0, .most = 1, .renamed_from = "deviation"});
-    v("pooler", pooler, "a layer of its own over the first token");
-    v("masked_head", masked_head, "says the words behind masks");
-    v("next_head", next_head, "says whether the second text follows the first");
-    v("labels", labels, "classes that it tells apart; 0: none", {.least = 0, .most = 1 << 20});
+    v("pooler", pooler, "add a dense layer over the first token's vector");
+    v("masked_head", masked_head, "add a head that predicts masked words");
+    v("next_head", next_head, "add a head that predicts whether the second text follows the first");
+    v("labels", labels, "number of classes; 0: no classification head",
+      {.least = 0, .most = 1 << 20});
   }
 };
 

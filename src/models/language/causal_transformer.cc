@@ -22,19 +22,22 @@ void CausalTransformer::build(const Scope& s, StackConfig config) {
   }
 }
 
-Tensor CausalTransformer::hidden(const Tensor& tokens, std::span<const int64_t> past,
-                                 CausalState* state, std::span<const int64_t> lengths) const {
+Tensor CausalTransformer::hidden(const Tensor& tokens, const Places& places,
+                                 const Continued& continued) const {
   check(tokens.rank() == 2 && tokens.size() > 0, "[{}] tokens is {}, expected [B,T]", name_,
         tokens.shape());
+  CausalState* state = continued.state;
   // Training looks at everything; attention is shown as decoding has it.
   const bool remembers = state != nullptr || AttentionScope::open();
-  LayerContext context{
-      .self = {.causal = true, .window = remembers ? memory_ : 0, .labels = labels(tokens)}};
-  if (!lengths.empty()) {
-    const std::vector<int32_t> own(lengths.begin(), lengths.end());
+  LayerContext context{.self = {.causal = true,
+                                .window = remembers ? memory_ : 0,
+                                .labels = labels(tokens),
+                                .stepwise = continued.stepwise}};
+  if (!places.lengths.empty()) {
+    const std::vector<int32_t> own(places.lengths.begin(), places.lengths.end());
     context.self.lengths = Tensor::from_ints(own, {std::ssize(own)});
   }
-  Residual stream{embed(tokens, past), Tensor()};  // [B,T,C]
+  Residual stream{embed(tokens, places), Tensor()};  // [B,T,C]
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (state != nullptr) {
       context.self.caches = {state->caches[i].get()};
@@ -46,26 +49,52 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, std::span<const int64_t> 
 
 Tensor CausalTransformer::logits(const Tensor& tokens, int64_t first) const {
   const std::vector<int64_t> past(first > 0 ? static_cast<size_t>(tokens.dim(0)) : 0, first);
-  return project(hidden(tokens, past));  // [B,T,V]
+  return project(hidden(tokens, {.past = past}, {}));  // [B,T,V]
 }
 
 Tensor CausalTransformer::loss(const Tensor& tokens, const Tensor& targets) const {
   return cross_entropy(logits(tokens), targets);
 }
 
-Tensor CausalTransformer::step(const Tensor& tokens, DecodeState& base,
-                               std::span<const int64_t> lengths) const {
-  auto& state = static_cast<CausalState&>(base);
-  check_rows(name_, tokens, lengths, state.length(0));
+Tensor CausalTransformer::next(const Tensor& tokens, std::span<const int64_t> lengths,
+                               const Continued& continued) const {
+  CausalState& state = *continued.state;
   state.seen.resize(state.seen.empty() ? static_cast<size_t>(tokens.dim(0)) : state.seen.size());
   check(std::ssize(state.seen) == tokens.dim(0), "[{}] {} rows for a state of {}", name_,
         tokens.dim(0), state.seen.size());
   add_caches(state, tokens.dim(0));
-  const Tensor x = hidden(tokens, state.seen, &state, lengths);  // [R,T,C]
+  const Places places{.past = state.seen, .lengths = lengths};
+  Tensor x = hidden(tokens, places, continued);  // [R,T,C]
   for (size_t row = 0; row < state.seen.size(); ++row) {
-    state.seen[row] += lengths.empty() ? tokens.dim(1) : lengths[row];
+    state.seen[row] += places.length(static_cast<int64_t>(row), tokens.dim(1));
   }
-  return project(last_rows(x, lengths));  // [R,V]
+  return x;
+}
+
+Tensor CausalTransformer::step(const Tensor& tokens, DecodeState& base,
+                               std::span<const int64_t> lengths) const {
+  auto& state = static_cast<CausalState&>(base);
+  check_rows(name_, tokens, lengths, state.length(0));
+  return project(last_rows(next(tokens, lengths, {.state = &state}), lengths));  // [R,V]
+}
+
+Verified CausalTransformer::verify(const Tensor& tokens, std::span<const int64_t> lengths,
+                                   DecodeState& base) const {
+  auto& state = static_cast<CausalState&>(base);
+  check_lengths(name_, tokens, lengths, 0);
+  const Tensor x = without_padding(next(tokens, lengths, {.state = &state, .stepwise = true}),
+                                   lengths);  // [N,C]
+  return {x, project(x)};                     // [N,C], [N,V]
+}
+
+void CausalTransformer::roll_back(DecodeState& base, std::span<const int64_t> dropped) const {
+  auto& state = static_cast<CausalState&>(base);
+  for (const std::unique_ptr<MixerCache>& cache : state.caches) {
+    cache->roll_back(dropped);
+  }
+  for (size_t row = 0; row < state.seen.size(); ++row) {
+    state.seen[row] -= dropped[row];
+  }
 }
 
 void CausalTransformer::add_caches(CausalState& state, int64_t rows) const {

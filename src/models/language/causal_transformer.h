@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "nn/positions.h"
 #include "nn/transformer.h"
 
 namespace heed {
@@ -20,9 +21,11 @@ struct CausalState : DecodeState {
   int64_t length(int64_t row) const { return seen.empty() ? 0 : seen[static_cast<size_t>(row)]; }
 };
 
-class CausalTransformer : public LanguageModel {
+class CausalTransformer : public LanguageModel, public VerifyingModel {
  public:
   Tensor logits(const Tensor& tokens, int64_t first = 0) const override;
+  // What the output projection sees: tokens i32 [B,T] -> [B,T,C]
+  Tensor hidden(const Tensor& tokens) const { return hidden(tokens, {}, {}); }
   // Mean cross-entropy of targets i32 [B,T].
   Tensor loss(const Tensor& tokens, const Tensor& targets) const;
 
@@ -31,6 +34,9 @@ class CausalTransformer : public LanguageModel {
               std::span<const int64_t> lengths = {}) const override;
   void select(DecodeState& state, std::span<const int64_t> rows) const override;
   void join(DecodeState& state, const DecodeState& more) const override;
+  Verified verify(const Tensor& tokens, std::span<const int64_t> lengths,
+                  DecodeState& state) const override;
+  void roll_back(DecodeState& state, std::span<const int64_t> dropped) const override;
 
  protected:
   struct StackConfig {
@@ -42,17 +48,22 @@ class CausalTransformer : public LanguageModel {
   // of the moments in checkpoints.
   void build(const Scope& s, StackConfig config);
 
-  // tokens i32 [B,T] -> [B,T,C]. `past` says how many tokens of each row came before; empty: none.
-  virtual Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const = 0;
+  virtual Tensor embed(const Tensor& tokens, const Places& places) const = 0;  // [B,T] -> [B,T,C]
   virtual Tensor project(const Tensor& x) const = 0;  // [..., C] -> [..., V]
   // What attention may tell apart besides distances: i32 [B,T], or undefined.
   virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 
  private:
-  // `past` as in embed(). Rows of an empty state may have lengths; none: all are as long.
-  Tensor hidden(const Tensor& tokens, std::span<const int64_t> past, CausalState* state = nullptr,
-                std::span<const int64_t> lengths = {}) const;  // [B,T,C]
-  void add_caches(CausalState& state, int64_t rows) const;     // unless it has them
+  // What decoding adds to a pass: the state that goes on, and whether its tokens are verified.
+  struct Continued {
+    CausalState* state = nullptr;
+    bool stepwise = false;
+  };
+  Tensor hidden(const Tensor& tokens, const Places& places, const Continued& continued) const;
+  // The same after what the state has seen, which moves on: [R,T,C].
+  Tensor next(const Tensor& tokens, std::span<const int64_t> lengths,
+              const Continued& continued) const;
+  void add_caches(CausalState& state, int64_t rows) const;  // unless it has them
 
   std::string name_;
   int64_t memory_ = 0;

@@ -1,5 +1,6 @@
 #include "models/language/gpt.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -72,19 +73,20 @@ Gpt::Gpt(const Scope& s, const GptConfig& config)
   }
 }
 
-Tensor Gpt::embed(const Tensor& tokens, std::span<const int64_t> past) const {
+Tensor Gpt::embed(const Tensor& tokens, const Places& places) const {
   const int64_t steps = tokens.dim(1);
-  std::vector<int32_t> places;
-  places.reserve(static_cast<size_t>(tokens.size()));
+  std::vector<int32_t> numbers;
+  numbers.reserve(static_cast<size_t>(tokens.size()));
   for (int64_t row = 0; row < tokens.dim(0); ++row) {
-    const int64_t before = past.empty() ? 0 : past[static_cast<size_t>(row)];
-    check(before + steps <= config_.context, "[gpt] {} tokens after {}, expected at most {} in all",
-          steps, before, config_.context);
-    for (int64_t i = 0; i < steps; ++i) {
-      places.push_back(static_cast<int32_t>(before + i));
+    const int64_t before = places.before(row);
+    const int64_t length = places.length(row, steps);
+    check(before + length <= config_.context,
+          "[gpt] {} tokens after {}, expected at most {} in all", length, before, config_.context);
+    for (int64_t i = before; i < before + steps; ++i) {
+      numbers.push_back(static_cast<int32_t>(std::min(i, config_.context - 1)));
     }
   }
-  const Tensor positions = Tensor::from_ints(places, tokens.shape());  // [B,T]
+  const Tensor positions = Tensor::from_ints(numbers, tokens.shape());  // [B,T]
   return dropout(add(tokens_(tokens), positions_(positions)),
                  config_.embedding_dropout);  // [B,T,C]
 }

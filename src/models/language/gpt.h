@@ -30,27 +30,29 @@ struct GptConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
-    v("context", context, "most tokens it looks at", {.least = 1, .most = 1 << 20});
+    v("vocabulary", vocabulary, "size of the vocabulary; 0: as in the tokenizer", {.least = 0});
+    v("context", context, "context length in tokens", {.least = 1, .most = 1 << 20});
     v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
-    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
-    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("heads", heads, "attention heads; must divide the width", {.least = 1, .most = 1024});
+    v("layers", layers, "number of layers", {.least = 1, .most = 1000});
     v("hidden", hidden, "size of the feed-forward layer; 0: four times the width",
       {.least = 0, .most = 1 << 20});
-    v("dropout", dropout, "of each branch before it is added", {.least = 0, .most = 0.99});
-    v("embedding_dropout", embedding_dropout, "of the embeddings", {.least = 0, .most = 0.99});
-    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
-    v("activation", activation, "of the feed-forward layer",
+    v("dropout", dropout, "dropout of each branch before it is added", {.least = 0, .most = 0.99});
+    v("embedding_dropout", embedding_dropout, "dropout of the embeddings",
+      {.least = 0, .most = 0.99});
+    v("attention_dropout", attention_dropout, "dropout of attention weights",
+      {.least = 0, .most = 0.99});
+    v("activation", activation, "activation function of the feed-forward layer",
       {.choices = {"gelu_tanh", "gelu", "relu"}});
-    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
+    v("epsilon", epsilon, "epsilon of the layer norms", {.least = 0, .most = 1});
     v("initializer_range", initializer_range, "standard deviation of the initial values",
       {.least = 0, .most = 1, .renamed_from = "deviation"});
-    v("tied_output", tied_output, "the output projection is the embedding");
+    v("tied_output", tied_output, "use the embedding as the output projection");
     v("attention", attention,
-      "of each layer, a letter each, again from the first when they run out: F full, L local, M "
+      "attention of the layers, one letter per layer, repeated as needed: F full, L local, M "
       "memory-compressed; empty: F");
-    v("window", window, "tokens that local attention sees", {.least = 1, .most = 1 << 20});
-    v("compression", compression, "tokens that memory-compressed attention makes one key of",
+    v("window", window, "window of local attention in tokens", {.least = 1, .most = 1 << 20});
+    v("compression", compression, "tokens that memory-compressed attention merges into one key",
       {.least = 2, .most = 1024});
   }
 };
@@ -64,9 +66,11 @@ class Gpt : public CausalTransformer {
   int64_t vocabulary() const override { return config_.vocabulary; }
   int64_t context() const override { return config_.context; }
 
- private:
-  Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const override;
+ protected:
   Tensor project(const Tensor& x) const override;
+
+ private:
+  Tensor embed(const Tensor& tokens, const Places& places) const override;
 
   GptConfig config_;
   Embedding tokens_;

@@ -34,10 +34,10 @@ int64_t positions_kept(const MusicTransformerConfig& config) {
 }
 
 // Positions modulo `cycle`, i32 [B,T], where each row has a past of its own or none.
-Tensor phases(const Shape& shape, std::span<const int64_t> past, int64_t cycle) {
+Tensor phases(const Shape& shape, const Places& places, int64_t cycle) {
   Tensor result = Tensor::empty(shape, DType::i32);
   for (int64_t i = 0; i < result.size(); ++i) {
-    const int64_t before = past.empty() ? 0 : past[static_cast<size_t>(i / shape[1])];
+    const int64_t before = places.before(i / shape[1]);
     result.data<int32_t>()[i] = static_cast<int32_t>((before + i % shape[1]) % cycle);
   }
   return result;
@@ -88,11 +88,11 @@ MusicTransformer::MusicTransformer(const Scope& s, const MusicTransformerConfig&
   }
 }
 
-Tensor MusicTransformer::embed(const Tensor& tokens, std::span<const int64_t> past) const {
+Tensor MusicTransformer::embed(const Tensor& tokens, const Places& places) const {
   const float scale = std::sqrt(static_cast<float>(config_.width));
-  Tensor x = positions_(tokens_(tokens, scale), past);  // [B,T,C]
+  Tensor x = positions_(tokens_(tokens, scale), places);  // [B,T,C]
   for (size_t i = 0; i < cycles_.size(); ++i) {
-    x = add(x, cycles_[i](phases(tokens.shape(), past, config_.cycles[i]), scale));
+    x = add(x, cycles_[i](phases(tokens.shape(), places, config_.cycles[i]), scale));
   }
   return dropout(x, config_.dropout);  // [B,T,C]
 }

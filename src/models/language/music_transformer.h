@@ -35,42 +35,43 @@ struct MusicTransformerConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
+    v("vocabulary", vocabulary, "size of the vocabulary; 0: as in the tokenizer", {.least = 0});
     v("context", context,
-      "tokens of a training window, behind which generating begins anew with half of them; 0: "
-      "data.max_length says the window, and generating goes on without end",
+      "context length in tokens, beyond which generation continues with the last half of it; 0: "
+      "unlimited, and data.max_length is the training window",
       {.least = 0, .most = 1 << 20});
     v("width", width, "size of a token's vector", {.least = 1, .most = 65536});
-    v("heads", heads, "attention heads; divides the width", {.least = 1, .most = 1024});
-    v("layers", layers, "layers", {.least = 1, .most = 1000});
+    v("heads", heads, "attention heads; must divide the width", {.least = 1, .most = 1024});
+    v("layers", layers, "number of layers", {.least = 1, .most = 1000});
     v("hidden", hidden, "size of the feed-forward layer", {.least = 1, .most = 1 << 20});
-    v("dropout", dropout, "of embeddings and of each branch before it is added",
+    v("dropout", dropout, "dropout of embeddings and of each branch before it is added",
       {.least = 0, .most = 0.99});
-    v("attention_dropout", attention_dropout, "of attention weights", {.least = 0, .most = 0.99});
-    v("hidden_dropout", hidden_dropout, "inside the feed-forward layer",
+    v("attention_dropout", attention_dropout, "dropout of attention weights",
       {.least = 0, .most = 0.99});
-    v("activation", activation, "of the feed-forward layer",
+    v("hidden_dropout", hidden_dropout, "dropout inside the feed-forward layer",
+      {.least = 0, .most = 0.99});
+    v("activation", activation, "activation function of the feed-forward layer",
       {.choices = {"relu", "gelu", "gelu_tanh"}});
-    v("positions", positions, "signals of where a token stands, added to it",
+    v("positions", positions, "position encodings added to the tokens",
       {.choices = {"none", "sinusoidal"}});
     v("cycles", cycles,
-      "learned signals of where a token stands in groups of so many, such as the voices of a "
-      "chorale (4), its beats (16) and bars (64), counted from START; added to it",
+      "periods of learned position embeddings that are added to the tokens, such as the voices of "
+      "a chorale (4), its beats (16) and bars (64), counted from START",
       {.least = 2, .most = 65536});
     v("relative_distance", relative_distance,
-      "attention tells distances up to this far apart; 0: plain attention",
+      "largest distance that relative attention tells apart; 0: plain attention",
       {.least = 0, .most = 1 << 20});
-    v("relative_per_head", relative_per_head, "each head has its own embeddings of distances");
+    v("relative_per_head", relative_per_head, "use separate embeddings of distances for each head");
     v("pitch_distance", pitch_distance,
-      "attention also tells how many semitones two tokens are apart, up to this many; a "
-      "token without pitch is further from all that have one; 0: not",
+      "let attention know how many semitones two tokens are apart, up to this many; tokens without "
+      "a pitch count as farther away; 0: off",
       {.least = 0, .most = 127});
-    v("window", window, "tokens that attention sees, also in training; 0: all",
+    v("window", window, "attend only to this many latest tokens, also in training; 0: to all",
       {.least = 0, .most = 1 << 20});
-    v("memory", memory, "tokens that attention sees when decoding; 0: all",
+    v("memory", memory, "attend only to this many latest tokens when decoding; 0: to all",
       {.least = 0, .most = 1 << 20});
-    v("epsilon", epsilon, "of the norms", {.least = 0, .most = 1});
-    v("tied_output", tied_output, "the output projection is the embedding");
+    v("epsilon", epsilon, "epsilon of the layer norms", {.least = 0, .most = 1});
+    v("tied_output", tied_output, "use the embedding as the output projection");
   }
 };
 
@@ -82,7 +83,7 @@ class MusicTransformer : public CausalTransformer {
   int64_t context() const override { return config_.context; }
 
  private:
-  Tensor embed(const Tensor& tokens, std::span<const int64_t> past) const override;
+  Tensor embed(const Tensor& tokens, const Places& places) const override;
   Tensor project(const Tensor& x) const override;
   Tensor labels(const Tensor& tokens) const override;
 

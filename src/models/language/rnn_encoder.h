@@ -23,15 +23,16 @@ struct RnnEncoderConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
+    v("vocabulary", vocabulary, "size of the vocabulary; 0: as in the tokenizer", {.least = 0});
     v("embedding", embedding, "size of a token's vector", {.least = 1, .most = 65536});
-    v("hidden", hidden, "size of a direction's state", {.least = 1, .most = 65536});
-    v("layers", layers, "layers above each other", {.least = 1, .most = 100});
-    v("cell", cell, "kind of the cells", {.choices = {"lstm", "gru"}});
-    v("bidirectional", bidirectional, "reads both ways");
-    v("dropout", dropout, "of embeddings, between layers and in front of the head",
+    v("hidden", hidden, "size of the state, in each direction", {.least = 1, .most = 65536});
+    v("layers", layers, "number of layers", {.least = 1, .most = 100});
+    v("cell", cell, "recurrent cell", {.choices = {"lstm", "gru"}});
+    v("bidirectional", bidirectional, "read texts in both directions");
+    v("dropout", dropout, "dropout of embeddings, between layers and before the head",
       {.least = 0, .most = 0.99});
-    v("labels", labels, "classes that it tells apart; 0: none", {.least = 0, .most = 1 << 20});
+    v("labels", labels, "number of classes; 0: no classification head",
+      {.least = 0, .most = 1 << 20});
   }
 };
 

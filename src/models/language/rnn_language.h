@@ -22,15 +22,14 @@ struct RnnLanguageConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "tokens it knows; 0: as the tokenizer has", {.least = 0});
+    v("vocabulary", vocabulary, "size of the vocabulary; 0: as in the tokenizer", {.least = 0});
     v("embedding", embedding, "size of a token's vector", {.least = 1, .most = 65536});
     v("hidden", hidden, "size of the state", {.least = 1, .most = 65536});
-    v("layers", layers, "layers", {.least = 1, .most = 1000});
-    v("cell", cell, "the recurrent cell", {.choices = {"lstm", "gru"}});
-    v("dropout", dropout, "of embeddings and of what goes up between layers",
-      {.least = 0, .most = 0.99});
+    v("layers", layers, "number of layers", {.least = 1, .most = 1000});
+    v("cell", cell, "recurrent cell", {.choices = {"lstm", "gru"}});
+    v("dropout", dropout, "dropout of embeddings and between layers", {.least = 0, .most = 0.99});
     v("tied_output", tied_output,
-      "the output projection is the embedding, which then is as wide as the state");
+      "use the embedding as the output projection; the two sizes must then be equal");
   }
 };
 

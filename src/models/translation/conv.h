@@ -33,20 +33,20 @@ struct ConvConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "target (or joint) vocabulary; 0: as the tokenizer has",
+    v("vocabulary", vocabulary, "size of the target (or joint) vocabulary; 0: as in the tokenizer",
       {.least = 0});
-    v("source_vocabulary", source_vocabulary, "source vocabulary; 0: joint with the target's",
-      {.least = 0});
+    v("source_vocabulary", source_vocabulary,
+      "size of the source vocabulary; 0: joint with the target's", {.least = 0});
     v("embedding", embedding, "size of a token's vector", {.least = 1, .most = 65536});
     v("hidden", hidden, "channels of the convolutions", {.least = 1, .most = 65536});
     v("encoder_layers", encoder_layers, "layers of the encoder", {.least = 1, .most = 1000});
     v("decoder_layers", decoder_layers, "layers of the decoder", {.least = 1, .most = 1000});
-    v("kernel", kernel, "positions that a convolution sees", {.least = 2, .most = 1024});
-    v("dropout", dropout, "of embeddings and of the inputs of convolutions",
+    v("kernel", kernel, "width of the convolutions in positions", {.least = 2, .most = 1024});
+    v("dropout", dropout, "dropout of embeddings and of the inputs of convolutions",
       {.least = 0, .most = 0.99});
-    v("longest", longest, "most tokens in a sequence: positions are learned",
+    v("longest", longest, "longest sequence in tokens; positions are learned",
       {.least = 1, .most = 1 << 20});
-    v("tied_output", tied_output, "the output projection is the target embedding");
+    v("tied_output", tied_output, "use the target embedding as the output projection");
   }
 };
 

@@ -40,22 +40,22 @@ struct RnnConfig {
 
   template <typename Visitor>
   void fields(Visitor& v) {
-    v("vocabulary", vocabulary, "target (or joint) vocabulary; 0: as the tokenizer has",
+    v("vocabulary", vocabulary, "size of the target (or joint) vocabulary; 0: as in the tokenizer",
       {.least = 0});
-    v("source_vocabulary", source_vocabulary, "source vocabulary; 0: joint with the target's",
-      {.least = 0});
+    v("source_vocabulary", source_vocabulary,
+      "size of the source vocabulary; 0: joint with the target's", {.least = 0});
     v("embedding", embedding, "size of a token's vector", {.least = 1, .most = 65536});
     v("hidden", hidden, "size of the state, in each direction", {.least = 1, .most = 65536});
-    v("cell", cell, "the recurrent cell", {.choices = {"lstm", "gru"}});
+    v("cell", cell, "recurrent cell", {.choices = {"lstm", "gru"}});
     v("encoder_layers", encoder_layers, "layers of the encoder", {.least = 1, .most = 1000});
     v("decoder_layers", decoder_layers, "layers of the decoder", {.least = 1, .most = 1000});
-    v("bidirectional", bidirectional, "the encoder reads its source both ways");
-    v("attention", attention, "false: the decoder sees only the encoder's last state");
-    v("attention_width", attention_width, "columns in which queries and keys are compared",
-      {.least = 1, .most = 65536});
-    v("dropout", dropout, "of embeddings and of what goes up between layers",
-      {.least = 0, .most = 0.99});
-    v("tied_output", tied_output, "the output projection is the target embedding");
+    v("bidirectional", bidirectional, "read the source in both directions");
+    v("attention", attention,
+      "attend to the source; false: the decoder sees only the encoder's last state");
+    v("attention_width", attention_width,
+      "size of the vectors in which queries and keys are compared", {.least = 1, .most = 65536});
+    v("dropout", dropout, "dropout of embeddings and between layers", {.least = 0, .most = 0.99});
+    v("tied_output", tied_output, "use the target embedding as the output projection");
   }
 };
 

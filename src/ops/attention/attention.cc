@@ -172,6 +172,7 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
     a.scale = 1.0F / std::sqrt(static_cast<float>(a.head_dim));
   }
   a.causal = options.causal;
+  a.stepwise = options.stepwise;
   a.whole_sequence = layout.parts[1] == 3 || (options.key_stride > 1 && q[1] == k[1]);
   a.window_left = options.window_left;
   a.window_right = options.window_right;

@@ -27,6 +27,9 @@ struct AttentionOptions {
   float dropout = 0.0F;  // of the weights, while training
   float scale = 0.0F;    // 0: 1/sqrt(D)
   bool weights = false;  // also return the weights, for pictures
+  // Queries are steps of decoding that come together: each has the bits that it has alone. Slow for
+  // many, and for inference only.
+  bool stepwise = false;
 };
 
 struct AttentionResult {

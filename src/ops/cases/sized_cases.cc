@@ -4,6 +4,9 @@
 #include "kernels/elementwise/functions.h"
 #include "ops/attention/additive_attention.h"
 #include "ops/attention/attention.h"
+#include "ops/bottleneck/gumbel_softmax.h"
+#include "ops/bottleneck/semantic_hash.h"
+#include "ops/bottleneck/vector_quantise.h"
 #include "ops/cases/sized_case.h"
 #include "ops/conv.h"
 #include "ops/feed_forward.h"
@@ -68,6 +71,7 @@ class Builder {
     shape_cases();
     picking_cases();
     row_cases();
+    bottleneck_cases();
     loss_cases();
     product_cases();
     sequence_cases();
@@ -211,6 +215,25 @@ class Builder {
         "mean", [](const Tensor& x) { return mean(x, -1); }, gradients_alone);
     add_plain(
         "max", [](const Tensor& x) { return max(x, -1); }, gradients_alone);
+  }
+
+  // Latents are fewer than tokens, and narrower than layers.
+  void bottleneck_cases() {
+    const int64_t rows = s_.batch * s_.length / 4;
+    const int64_t codes = s_.width / 4;
+    add({.op = "semantic_hash", .inputs = {{.shape = {rows, 16}}}, .run = one([](const Tensors& t) {
+                                                                     return semantic_hash(t[0]);
+                                                                   })});
+    add({.op = "gumbel_softmax",
+         .inputs = {{.shape = {rows, codes}}},
+         .run = one([](const Tensors& t) { return gumbel_softmax(t[0]); })});
+    constexpr int64_t kSlices = 2;
+    const int64_t width = codes / kSlices;
+    add({.op = "vector_quantise",
+         .inputs = {{.shape = {rows, kSlices * width}},
+                    {.shape = {kSlices, codes, width}, .kind = Kind::parameter, .gradient = false}},
+         .run = one([](const Tensors& t) { return vector_quantise(t[0], t[1]).y; }),
+         .backward = nothing});
   }
 
   void loss_cases() {

@@ -15,7 +15,7 @@ const OpName kEmbedding{"embedding"};
 
 Tensor embedding(const Tensor& indices, const Tensor& table, float scale) {
   check_dtype("embedding", "indices", indices, DType::i32);
-  const bool packed = table.dtype() == DType::i8;  // see kernels/int8.h
+  const bool packed = table.dtype() == DType::i8;  // see kernels/matmul/int8/int8.h
   if (!packed) {
     check_float("embedding", "table", table);
   }

@@ -1,5 +1,6 @@
 #include "serve/api/exchange.h"
 
+#include <bit>
 #include <chrono>
 
 #include "base/base64.h"
@@ -9,7 +10,6 @@ namespace {
 
 // How long a client's leaving may go unnoticed.
 constexpr std::chrono::milliseconds kLook{100};
-constexpr int kClientGone = 499;  // as nginx calls it; for the log alone
 constexpr int kRetrySeconds = 1;
 
 HttpError failure(const Failed& failed) {
@@ -23,9 +23,16 @@ HttpError failure(const Failed& failed) {
   }
 }
 
+void note_tokens(HttpNotes& notes, const Done& done) {
+  notes.tokens_in = notes.tokens_in.value_or(0) + done.tokens_in;
+  notes.tokens_out = notes.tokens_out.value_or(0) + done.tokens_out;
+}
+
 }  // namespace
 
-void submit(const ServedModel& model, std::vector<std::shared_ptr<Job>> jobs) {
+void submit(const HttpRequest& request, const ServedModel& model,
+            std::vector<std::shared_ptr<Job>> jobs) {
+  request.notes.model = model.name;
   try {
     model.engine->submit(std::move(jobs));
   } catch (const QueueFull& full) {
@@ -37,8 +44,8 @@ void submit(const ServedModel& model, std::vector<std::shared_ptr<Job>> jobs) {
   }
 }
 
-void submit(const ServedModel& model, const std::shared_ptr<Job>& job) {
-  submit(model, std::vector<std::shared_ptr<Job>>{job});
+void submit(const HttpRequest& request, const ServedModel& model, const std::shared_ptr<Job>& job) {
+  submit(request, model, std::vector<std::shared_ptr<Job>>{job});
 }
 
 void follow(const HttpRequest& request, Reply& reply, size_t jobs,
@@ -47,7 +54,7 @@ void follow(const HttpRequest& request, Reply& reply, size_t jobs,
     while (jobs > 0) {
       const std::optional<Event> event = reply.next(kLook);
       if (request.gone()) {
-        throw HttpError(kClientGone, "the client has left");
+        throw HttpError(kClientGone, "the client disconnected");
       }
       if (!event) {
         continue;
@@ -56,9 +63,12 @@ void follow(const HttpRequest& request, Reply& reply, size_t jobs,
         throw failure(*failed);
       }
       if (told && !told(*event)) {
-        throw HttpError(kClientGone, "the client has left");
+        throw HttpError(kClientGone, "the client disconnected");
       }
-      jobs -= std::holds_alternative<Done>(event->what) ? 1 : 0;
+      if (const Done* done = std::get_if<Done>(&event->what)) {
+        note_tokens(request.notes, *done);
+        --jobs;
+      }
     }
   } catch (...) {
     reply.cancel();
@@ -85,12 +95,31 @@ HttpResponse stream_events(const HttpRequest& request, EventStream stream) {
         write(each);
       }
     } catch (const HttpError& error) {
+      request.notes.stream_status = error.status;
       if (error.status != kClientGone) {
-        write("data: " + error_json(error) + "\n\n");
+        write("data: " + error_json(error, request) + "\n\n");
       }
     }
   };
   return response;
+}
+
+HttpResponse answer_job(const HttpRequest& request, const JobAnswer& job) {
+  if (!job.stream) {
+    follow(request, *job.reply, 1);
+    return json_response(job.answer());
+  }
+  return stream_events(
+      request, {.reply = job.reply,
+                .jobs = 1,
+                .told = [tell = job.progress](const Event& event) -> Json {
+                  const Progress* progress = std::get_if<Progress>(&event.what);
+                  return progress == nullptr ? Json() : tell(*progress);
+                },
+                .last =
+                    [answer = job.answer] {
+                      return std::vector<std::string>{as_event(answer()), "data: [DONE]\n\n"};
+                    }});
 }
 
 HttpResponse json_response(const Json& json) {
@@ -99,11 +128,16 @@ HttpResponse json_response(const Json& json) {
   return response;
 }
 
+std::string floats_in_base64(std::span<const float> values) {
+  static_assert(std::endian::native == std::endian::little);
+  return base64({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+}
+
 std::string bytes_of(JsonRequest& request, const std::string& field) {
   const std::string text = request.text(field);
   std::optional<std::string> bytes = from_base64(text);
   if (!bytes) {
-    refuse(field, shown(Json(text)), "bytes in base64");
+    refuse(field, shown(Json(text)), "base64");
   }
   return *std::move(bytes);
 }

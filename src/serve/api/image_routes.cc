@@ -53,29 +53,18 @@ HttpResponse draw(const HttpRequest& request, const ServedModel& model, SampleOp
                   bool stream) {
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<ImageJob>(reply, std::move(options));
-  submit(model, job);
+  submit(request, model, job);
   const ImageLayout layout = model.served_by<ImageService>().model().model->layout();
-  const auto answer = [job, layout, name = model.name]() -> Json {
-    return {{"model", name}, {"images", pictures(layout, job->levels)}};
-  };
-  if (!stream) {
-    follow(request, *reply, 1);
-    return json_response(answer());
-  }
-  return stream_events(
-      request, {.reply = reply,
-                .jobs = 1,
-                .told = [layout](const Event& event) -> Json {
-                  const Progress* progress = std::get_if<Progress>(&event.what);
-                  return progress == nullptr ? Json()
-                                             : Json{{"step", progress->done},
-                                                    {"steps", layout.samples()},
-                                                    {"images", pictures(layout, progress->so_far)}};
-                },
-                .last =
-                    [answer] {
-                      return std::vector<std::string>{as_event(answer()), "data: [DONE]\n\n"};
-                    }});
+  return answer_job(request, {.reply = reply,
+                              .stream = stream,
+                              .progress = [layout](const Progress& progress) -> Json {
+                                return {{"step", progress.done},
+                                        {"steps", layout.samples()},
+                                        {"images", pictures(layout, progress.so_far)}};
+                              },
+                              .answer = [job, layout, name = model.name]() -> Json {
+                                return {{"model", name}, {"images", pictures(layout, job->levels)}};
+                              }});
 }
 
 // What all three have in common; `fields` still has what is the kind's own.
@@ -99,8 +88,8 @@ struct ImageRequest {
     if (service->enlarges() != wanted) {
       throw HttpError(
           400,
-          fmt::format("model {} {} images: ask for /v1/image/{}", model->name,
-                      wanted ? "does not enlarge" : "enlarges", wanted ? "sample" : "upscale"),
+          fmt::format("model {} {} images; use /v1/image/{}", model->name,
+                      wanted ? "does not upscale" : "upscales", wanted ? "sample" : "upscale"),
           "model", "wrong_model");
     }
   }
@@ -113,7 +102,7 @@ HttpResponse sample(const HttpRequest& request, const Hub& hub) {
   return draw(request, *wanted.model, std::move(wanted.options), wanted.stream);
 }
 
-HttpResponse complete(const HttpRequest& request, const Hub& hub) {
+HttpResponse complete_images(const HttpRequest& request, const Hub& hub) {
   ImageRequest wanted(request, hub);
   wanted.expect_enlarging(false);
   const ImageLayout& layout = wanted.service->model().model->layout();
@@ -143,7 +132,7 @@ void add_image_routes(HttpServer& server, Hub& hub) {
   server.route("POST", "/v1/image/sample",
                [&hub](const HttpRequest& request) { return sample(request, hub); });
   server.route("POST", "/v1/image/complete",
-               [&hub](const HttpRequest& request) { return complete(request, hub); });
+               [&hub](const HttpRequest& request) { return complete_images(request, hub); });
   server.route("POST", "/v1/image/upscale",
                [&hub](const HttpRequest& request) { return upscale(request, hub); });
 }

@@ -30,8 +30,8 @@ Json parse(std::string_view body) {
   try {
     Json json = Json::parse(body, [](int depth, Json::parse_event_t, const Json&) {
       if (depth > kDeepest) {
-        throw HttpError(400, fmt::format("the body is nested deeper than {}", kDeepest), {},
-                        "invalid_json");
+        throw HttpError(400, fmt::format("the body is nested more than {} levels deep", kDeepest),
+                        {}, "invalid_json");
       }
       return true;
     });
@@ -41,8 +41,9 @@ Json parse(std::string_view body) {
     }
     return json;
   } catch (const Json::exception& error) {
-    throw HttpError(400, cut(fmt::format("the body is no JSON: {}", error.what()), kMostReason), {},
-                    "invalid_json");
+    throw HttpError(400,
+                    cut(fmt::format("the body is not valid JSON: {}", error.what()), kMostReason),
+                    {}, "invalid_json");
   }
 }
 
@@ -57,13 +58,20 @@ void refuse(const std::string& field, const std::string& found, const std::strin
                   "invalid_value");
 }
 
+void check_length(const std::string& field, std::string_view text, size_t most_bytes) {
+  if (text.size() > most_bytes) {
+    refuse(field, fmt::format("a text of {} bytes", text.size()),
+           fmt::format("at most {} bytes", most_bytes));
+  }
+}
+
 std::string to_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string shown(const Json& value) {
   if (value.is_object() || value.is_array()) {
-    return value.is_object() ? "an object" : fmt::format("a list of {}", value.size());
+    return value.is_object() ? "an object" : fmt::format("a list of {} items", value.size());
   }
   return cut(to_text(value), kMostShown);
 }
@@ -94,7 +102,7 @@ std::string JsonRequest::text(const std::string& field, std::string fallback) {
     return fallback;
   }
   if (!value->is_string()) {
-    refuse(field, shown(*value), "a text");
+    refuse(field, shown(*value), "a string");
   }
   return value->get<std::string>();
 }
@@ -147,12 +155,12 @@ std::vector<std::string> JsonRequest::texts(const std::string& field, size_t mos
   }
   const Json list = value->is_array() ? *value : Json::array({*value});
   if (list.size() > most) {
-    refuse(field, shown(list), fmt::format("at most {}", most));
+    refuse(field, shown(list), fmt::format("at most {} items", most));
   }
   std::vector<std::string> texts;
   for (const Json& each : list) {
     if (!each.is_string()) {
-      refuse(field, shown(*value), "a text or a list of texts");
+      refuse(field, shown(*value), "a string or a list of strings");
     }
     texts.push_back(each.get<std::string>());
   }
@@ -172,7 +180,7 @@ void JsonRequest::ignore(std::initializer_list<const char*> fields) {
 void JsonRequest::only(const std::string& field, const Json& value) {
   const Json* given = find(field);
   if (given != nullptr && *given != value) {
-    refuse(field, shown(*given), to_text(value) + ", the only one that is supported");
+    refuse(field, shown(*given), to_text(value) + ", the only supported value");
   }
 }
 
@@ -181,9 +189,9 @@ void JsonRequest::finish() const {
     if (!known_.contains(field)) {
       const std::string nearby = nearest(field.substr(0, kMostShown),
                                          std::vector<std::string>(known_.begin(), known_.end()));
-      throw HttpError(
-          400, fmt::format("there is no field {}; the nearest is {}", shown(Json(field)), nearby),
-          field.substr(0, kMostShown), "unknown_field");
+      throw HttpError(400,
+                      fmt::format("unknown field {}; did you mean {}?", shown(Json(field)), nearby),
+                      field.substr(0, kMostShown), "unknown_field");
     }
   }
 }

@@ -55,6 +55,8 @@ class JsonRequest {
 // The error of a field.
 [[noreturn]] void refuse(const std::string& field, const std::string& found,
                          const std::string& expected);
+// An error if the text of a field is longer: tokenising takes many times its memory.
+void check_length(const std::string& field, std::string_view text, size_t most_bytes);
 // What a value is, for errors: short, whatever it is.
 std::string shown(const Json& value);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "base/base64.h"
@@ -44,7 +43,7 @@ int whole_of(const Json& note, const char* key, int fallback, JsonRequest::Range
 Note note_of(const Json& given) {
   if (!given.is_object() || !given.contains("start") || !given.contains("end") ||
       !given.contains("pitch")) {
-    refuse("notes", "a list with " + shown(given), "objects with start, end and pitch");
+    refuse("notes", "a list that contains " + shown(given), "objects with start, end and pitch");
   }
   const double start = number_of(given, "start", 0.0, {0, kMostMotifSeconds});
   return {.start = start,
@@ -105,13 +104,11 @@ Json notes_json(const std::vector<Note>& notes) {
 }
 
 Json attention_json(const NoteAttention& looked) {
-  static_assert(std::endian::native == std::endian::little);
   Json layers = Json::array();
   for (const NoteAttentionLayer& layer : looked.layers) {
     layers.push_back({{"layer", layer.layer},
                       {"heads", layer.heads},
-                      {"weights", base64({reinterpret_cast<const char*>(layer.weights.data()),
-                                          layer.weights.size() * sizeof(float)})}});
+                      {"weights", floats_in_base64(layer.weights)}});
   }
   return {{"queries", looked.queries}, {"keys", looked.keys}, {"layers", layers}};
 }
@@ -129,26 +126,8 @@ Json piece_json(const MusicJob& job, const std::string& model) {
   return answer;
 }
 
-// Waits for the job and gives what `answer` makes of it, as one body or at the end of a stream.
-HttpResponse answer_with(const HttpRequest& request, const std::shared_ptr<Reply>& reply,
-                         bool stream, const std::function<Json()>& answer) {
-  if (!stream) {
-    follow(request, *reply, 1);
-    return json_response(answer());
-  }
-  return stream_events(
-      request, {.reply = reply,
-                .jobs = 1,
-                .told = [](const Event& event) -> Json {
-                  const Progress* progress = std::get_if<Progress>(&event.what);
-                  return progress == nullptr ? Json()
-                                             : Json{{"progress", progress->share},
-                                                    {"notes_so_far", progress->done}};
-                },
-                .last =
-                    [answer] {
-                      return std::vector<std::string>{as_event(answer()), "data: [DONE]\n\n"};
-                    }});
+Json progress_json(const Progress& progress) {
+  return {{"progress", progress.share}, {"notes_so_far", progress.done}};
 }
 
 HttpResponse continue_piece(const HttpRequest& request, const Hub& hub) {
@@ -165,9 +144,12 @@ HttpResponse continue_piece(const HttpRequest& request, const Hub& hub) {
   fields.finish();
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<MusicJob>(reply, std::move(motif), options, attention);
-  submit(model, job);
-  return answer_with(request, reply, stream,
-                     [job, name = model.name] { return piece_json(*job, name); });
+  submit(request, model, job);
+  return answer_job(request,
+                    {.reply = reply,
+                     .stream = stream,
+                     .progress = progress_json,
+                     .answer = [job, name = model.name] { return piece_json(*job, name); }});
 }
 
 HttpResponse accompany_piece(const HttpRequest& request, const Hub& hub) {
@@ -185,13 +167,16 @@ HttpResponse accompany_piece(const HttpRequest& request, const Hub& hub) {
   }
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<AccompanyJob>(reply, std::move(melody), options);
-  submit(model, job);
-  return answer_with(request, reply, stream, [job, name = model.name]() -> Json {
-    return {{"model", name},
-            {"notes", notes_json(job->piece.notes)},
-            {"duration", job->piece.duration},
-            {"midi", base64(encode_midi(job->piece.notes))}};
-  });
+  submit(request, model, job);
+  return answer_job(request, {.reply = reply,
+                              .stream = stream,
+                              .progress = progress_json,
+                              .answer = [job, name = model.name]() -> Json {
+                                return {{"model", name},
+                                        {"notes", notes_json(job->piece.notes)},
+                                        {"duration", job->piece.duration},
+                                        {"midi", base64(encode_midi(job->piece.notes))}};
+                              }});
 }
 
 }  // namespace

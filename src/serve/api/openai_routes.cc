@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <bit>
 #include <chrono>
 #include <optional>
-#include <random>
 #include <utility>
 
-#include "base/base64.h"
 #include "serve/api/exchange.h"
 #include "serve/api/sampling_fields.h"
 #include "serve/services/completion_service.h"
@@ -21,7 +17,7 @@ namespace heed::serve {
 namespace {
 
 constexpr size_t kMostPrompts = 64;
-constexpr size_t kMostTexts = 2048;  // as OpenAI has it
+constexpr size_t kMostInputs = 2048;  // as OpenAI has it
 constexpr size_t kMostStops = 16;
 constexpr double kMostLogProbabilities = 20;
 constexpr double kMostChoices = 64;
@@ -38,8 +34,8 @@ std::vector<int32_t> ids_of(const std::string& field, const Json& list, int64_t 
   for (const Json& id : list) {
     if (!id.is_number_integer() || id.get<double>() < 0 ||
         id.get<double>() >= static_cast<double>(vocabulary)) {
-      refuse(field, fmt::format("a list with {}", shown(id)),
-             fmt::format("tokens from 0 to {}", vocabulary - 1));
+      refuse(field, fmt::format("a list that contains {}", shown(id)),
+             fmt::format("token ids from 0 to {}", vocabulary - 1));
     }
     ids.push_back(id.get<int32_t>());
   }
@@ -55,14 +51,14 @@ void each_input(const std::string& field, const Json& input, size_t most, const 
     return;
   }
   if (!input.is_array() || input.empty()) {
-    refuse(field, shown(input), "a text, a list of texts, or tokens");
+    refuse(field, shown(input), "a string, a list of strings, or token ids");
   }
   if (input.front().is_number()) {
     ids(input);
     return;
   }
   if (input.size() > most) {
-    refuse(field, shown(input), fmt::format("at most {}", most));
+    refuse(field, shown(input), fmt::format("at most {} items", most));
   }
   for (const Json& each : input) {
     if (each.is_string()) {
@@ -70,7 +66,8 @@ void each_input(const std::string& field, const Json& input, size_t most, const 
     } else if (each.is_array() && !each.empty()) {
       ids(each);
     } else {
-      refuse(field, fmt::format("a list with {}", shown(each)), "texts, or lists of tokens");
+      refuse(field, fmt::format("a list that contains {}", shown(each)),
+             "strings or lists of token ids");
     }
   }
 }
@@ -120,7 +117,7 @@ std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields,
   const Json& given = fields.raw("prompt");
   const auto add = [&](std::vector<int32_t> ids) {
     if (ids.empty()) {
-      refuse("prompt", "empty", "a token at least: the model has none to begin with");
+      refuse("prompt", "empty", "at least one token, because the model has no start token");
     }
     if (std::ssize(ids) > most) {
       throw HttpError(400,
@@ -131,15 +128,12 @@ std::vector<std::vector<int32_t>> read_prompts(JsonRequest& fields,
   };
   each_input(
       "prompt", given.is_null() ? kNothing : given, kMostPrompts,
-      [&](const std::string& text) { add(encode_prompt(tokenizer, text)); },
+      [&](const std::string& text) {
+        check_length("prompt", text, kMostTextBytes);
+        add(encode_prompt(tokenizer, text));
+      },
       [&](const Json& ids) { add(ids_of("prompt", ids, tokenizer.size())); });
   return prompts;
-}
-
-std::string new_id() {
-  static std::atomic<uint64_t> next{std::random_device{}()};
-  constexpr uint64_t kScatter = 0x9E3779B97F4A7C15;  // odd, so no two are the same
-  return fmt::format("cmpl-{:016x}", next.fetch_add(1) * kScatter);
 }
 
 bool read_include_usage(const Json& stream_options) {
@@ -149,7 +143,8 @@ bool read_include_usage(const Json& stream_options) {
   const Json wanted =
       stream_options.is_object() ? stream_options.value("include_usage", Json(false)) : Json();
   if (!wanted.is_boolean()) {
-    refuse("stream_options", shown(stream_options), "an object with include_usage true or false");
+    refuse("stream_options", shown(stream_options),
+           "an object in which include_usage is true or false");
   }
   return wanted.get<bool>();
 }
@@ -160,7 +155,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   wanted.model = &hub.find(fields.text("model", ""), "complete");
   wanted.language = &wanted.model->served_by<CompletionService>().model();
   wanted.created = seconds_now();
-  wanted.id = new_id();
+  wanted.id = "cmpl-" + new_id();
   const std::vector<std::vector<int32_t>> prompts = read_prompts(fields, *wanted.language);
   wanted.max_tokens = fields.integer("max_tokens", 16, {0, kMostOutput});
   TextRequest request;
@@ -169,7 +164,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   request.options.stop = fields.texts("stop", kMostStops);
   for (const std::string& stop : request.options.stop) {
     if (stop.empty()) {
-      refuse("stop", "an empty text", "texts with a character at least");
+      refuse("stop", "an empty string", "strings of at least one character");
     }
   }
   request.options.seed = read_seed(fields);
@@ -179,7 +174,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   wanted.stream = fields.flag("stream", false);
   const bool echo = fields.flag("echo", false);
   if (echo && wanted.log_probabilities && wanted.max_tokens == 0) {
-    refuse("max_tokens", "0", "1 or more with echo and logprobs");
+    refuse("max_tokens", "0", "at least 1 with echo and logprobs");
   }
   wanted.usage_at_end = read_include_usage(fields.raw("stream_options"));
   fields.only("best_of", n);
@@ -192,7 +187,7 @@ Completions read_completions(const std::string& body, const Hub& hub) {
   const size_t most = wanted.model->engine->capacity();
   if (prompts.size() * static_cast<size_t>(n) > most) {
     refuse("n", fmt::format("{} for {} prompts", n, prompts.size()),
-           fmt::format("at most {} texts in all", most));
+           fmt::format("at most {} completions in total", most));
   }
   for (const std::vector<int32_t>& prompt : prompts) {
     wanted.tokens_in += std::ssize(prompt);
@@ -349,8 +344,9 @@ void answer_nothing(Completions& wanted) {
 HttpResponse complete(const HttpRequest& request, const Hub& hub) {
   auto wanted = std::make_shared<Completions>(read_completions(request.body, hub));
   if (wanted->max_tokens > 0) {
-    submit(*wanted->model, wanted->jobs);
+    submit(request, *wanted->model, wanted->jobs);
   } else {
+    request.notes.model = wanted->model->name;
     answer_nothing(*wanted);
   }
   const size_t jobs = wanted->jobs.size();
@@ -379,11 +375,7 @@ HttpResponse complete(const HttpRequest& request, const Hub& hub) {
 }
 
 Json vector_as(const std::vector<float>& vector, bool base64_wanted) {
-  static_assert(std::endian::native == std::endian::little);
-  if (!base64_wanted) {
-    return vector;
-  }
-  return base64({reinterpret_cast<const char*>(vector.data()), vector.size() * sizeof(float)});
+  return base64_wanted ? Json(floats_in_base64(vector)) : Json(vector);
 }
 
 HttpResponse embed(const HttpRequest& request, const Hub& hub) {
@@ -395,8 +387,11 @@ HttpResponse embed(const HttpRequest& request, const Hub& hub) {
   std::vector<EncodedText> texts;
   int64_t tokens = 0;
   each_input(
-      "input", fields.raw("input"), kMostTexts,
-      [&](const std::string& text) { texts.push_back(encode_text(tokenizer, text, longest)); },
+      "input", fields.raw("input"), kMostInputs,
+      [&](const std::string& text) {
+        check_length("input", text, kMostTextBytes);
+        texts.push_back(encode_text(tokenizer, text, longest));
+      },
       [&](const Json& ids) {
         texts.push_back(
             join_texts(tokenizer, ids_of("input", ids, tokenizer.size()), std::nullopt, longest));
@@ -415,7 +410,7 @@ HttpResponse embed(const HttpRequest& request, const Hub& hub) {
   fields.only("dimensions", encoder.model->width());
   fields.ignore({"user"});
   fields.finish();
-  submit(model, job);
+  submit(request, model, job);
   follow(request, *reply, 1);
   Json data = Json::array();
   for (size_t i = 0; i < job->vectors.size(); ++i) {
@@ -443,8 +438,9 @@ HttpResponse one_model(const HttpRequest& request, const Hub& hub) {
       return json_response(describe(*model));
     }
   }
-  throw HttpError(404, fmt::format("there is no model {}", shown(Json(request.path_parts.front()))),
-                  "model", "model_not_found");
+  throw HttpError(
+      404, fmt::format("there is no model named {}", shown(Json(request.path_parts.front()))),
+      "model", "model_not_found");
 }
 
 }  // namespace

@@ -1,18 +1,17 @@
 #include "serve/api/run_routes.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fstream>
 
 #include "base/error.h"
+#include "base/folder.h"
 #include "formats/run_log.h"
 #include "serve/api/exchange.h"
 
 namespace heed::serve {
 namespace {
 
-constexpr size_t kMostPoints = 1000;         // of a curve that is sent
-constexpr std::chrono::minutes kSilence{3};  // after which nobody seems to train any more
+constexpr size_t kMostPoints = 1000;  // of a curve that is sent
 
 Json metrics_of(const RunLog& log) {
   Json points = Json::array();
@@ -55,21 +54,29 @@ Json thinned(const Json& points) {
   return kept;
 }
 
-std::string task_of(const std::filesystem::path& folder) {
+// Empty while the training has not written it.
+Json recipe_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "recipe.json");
   const Json recipe = Json::parse(file, nullptr, /*allow_exceptions=*/false);
-  return recipe.is_object() ? recipe.value("task", "") : "";
+  return recipe.is_object() ? recipe : Json::object();
 }
 
-// A training writes its log every few seconds, and the model's folder is whole at its end.
+std::string task_of(const std::filesystem::path& folder) {
+  return recipe_of(folder).value("task", "");
+}
+
+// The loss of the training is smoothed, that of the validation is not.
+double label_smoothing_of(const std::filesystem::path& folder) {
+  return recipe_of(folder).value(Json::json_pointer("/train/label_smoothing"), 0.0);
+}
+
+// A training locks its folder from the beginning to the end, also while it validates and tests,
+// which it does not log for a while.
 std::string state_of(const std::filesystem::path& folder) {
-  std::error_code error;
-  const auto written = std::filesystem::last_write_time(run_log_file(folder), error);
-  if (error) {
+  if (!std::filesystem::exists(run_log_file(folder))) {
     return "waiting";
   }
-  const auto silent = std::filesystem::file_time_type::clock::now() - written;
-  return silent < kSilence ? "training" : "finished";
+  return FolderLock::is_held(folder) ? "training" : "finished";
 }
 
 Json describe_run(const FollowedRun& run) {
@@ -77,6 +84,7 @@ Json describe_run(const FollowedRun& run) {
   return {{"name", run.name},
           {"task", task_of(run.folder)},
           {"state", state_of(run.folder)},
+          {"label_smoothing", label_smoothing_of(run.folder)},
           {"step", log.steps.empty() ? 0 : log.steps.back().step},
           {"metrics", thinned(metrics_of(log))},
           {"validation", thinned(validation_of(log))}};
@@ -85,12 +93,12 @@ Json describe_run(const FollowedRun& run) {
 }  // namespace
 
 void add_run(std::vector<FollowedRun>& runs, const std::filesystem::path& folder) {
-  check(std::filesystem::is_directory(folder), "[serve] {} is no folder of a training",
-        folder.string());
+  check(std::filesystem::is_directory(folder),
+        "[serve] {} is not a run folder: there is no such directory", folder.string());
   const std::filesystem::path whole = std::filesystem::canonical(folder);
   const std::string name = whole.filename().string();
   for (const FollowedRun& other : runs) {
-    check(other.name != name, "[serve] two runs are called {}", name);
+    check(other.name != name, "[serve] two runs are named {}; rename one of the folders", name);
   }
   runs.push_back({name, whole});
 }
@@ -109,7 +117,7 @@ void add_run_routes(HttpServer& server, const std::vector<FollowedRun>& runs) {
       return run.name == request.path_parts.front();
     });
     if (found == runs.end()) {
-      throw HttpError(404, "there is no run " + shown(Json(request.path_parts.front())), {},
+      throw HttpError(404, "there is no run named " + shown(Json(request.path_parts.front())), {},
                       "run_not_found");
     }
     return json_response(describe_run(*found));

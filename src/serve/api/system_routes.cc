@@ -22,19 +22,19 @@ struct Metric {
 
 const std::array<Metric, 7>& metrics() {
   static const std::array<Metric, 7> kMetrics{{
-      {"heed_prompt_tokens_total", "counter", "Tokens that models have read.",
+      {"heed_prompt_tokens_total", "counter", "Prompt tokens processed.",
        [](const EngineCounters& c) { return static_cast<double>(c.tokens_in); }},
-      {"heed_generated_tokens_total", "counter", "Tokens that models have said.",
+      {"heed_generated_tokens_total", "counter", "Tokens generated.",
        [](const EngineCounters& c) { return static_cast<double>(c.tokens_out); }},
-      {"heed_turns_total", "counter", "Turns of the engine.",
+      {"heed_turns_total", "counter", "Engine steps.",
        [](const EngineCounters& c) { return static_cast<double>(c.turns); }},
-      {"heed_turn_seconds_total", "counter", "Time spent in turns.",
+      {"heed_turn_seconds_total", "counter", "Seconds spent in engine steps.",
        [](const EngineCounters& c) { return c.turn_seconds; }},
-      {"heed_queued", "gauge", "Jobs that wait for a slot.",
+      {"heed_queued", "gauge", "Jobs waiting for a slot.",
        [](const EngineCounters& c) { return static_cast<double>(c.queued); }},
-      {"heed_slots_busy", "gauge", "Jobs that are worked on.",
+      {"heed_slots_busy", "gauge", "Jobs being processed.",
        [](const EngineCounters& c) { return static_cast<double>(c.busy); }},
-      {"heed_slots", "gauge", "Jobs that are worked on at once, at most.", {}},
+      {"heed_slots", "gauge", "Maximum number of jobs processed at once.", {}},
   }};
   return kMetrics;
 }
@@ -60,7 +60,7 @@ int64_t resident_bytes() {
 }
 
 void add_outcomes(std::string& text, const Hub& hub) {
-  text += "# HELP heed_jobs_total Jobs by how they ended.\n# TYPE heed_jobs_total counter\n";
+  text += "# HELP heed_jobs_total Jobs by outcome.\n# TYPE heed_jobs_total counter\n";
   for (const auto& model : hub.models()) {
     const EngineCounters c = model->engine->counters();
     const std::array<std::pair<const char*, uint64_t>, 4> outcomes{{{"completed", c.completed},
@@ -111,7 +111,7 @@ std::string type_of(std::string_view path) {
       return std::string(type);
     }
   }
-  fail("[serve] {} is a file of no known type", path);
+  fail("[serve] {} is a file of an unknown type", path);
 }
 
 }  // namespace

@@ -3,10 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
+#include <optional>
 
-#include "base/base64.h"
 #include "serve/api/exchange.h"
 #include "serve/services/attention_job.h"
 #include "serve/services/encode_service.h"
@@ -18,10 +17,12 @@ constexpr size_t kMostTexts = 2048;
 constexpr double kMostWords = 1000;
 constexpr int64_t kMostAttentionTokens = 256;  // maps grow with the square
 
-Json weights_of(const Tensor& weights) {
-  static_assert(std::endian::native == std::endian::little);
-  const std::span<const float> values = weights.span<float>();
-  return base64({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
+// A text to tokenise; required unless there is a fallback.
+std::string text_of(JsonRequest& fields, const std::string& field,
+                    const std::optional<std::string>& fallback = std::nullopt) {
+  std::string text = fallback ? fields.text(field, *fallback) : fields.text(field);
+  check_length(field, text, kMostTextBytes);
+  return text;
 }
 
 // Music has no text: what its notes look at comes with the music.
@@ -35,8 +36,8 @@ const ServedModel& text_model_for(const std::string& name, const Hub& hub) {
   const ServedModel& model = hub.find(name, "attention");
   if (model.if_served_by<AttendsToText>() == nullptr) {
     throw HttpError(400,
-                    fmt::format("model {} reads no text; /v1/music/continue tells what its notes "
-                                "look at",
+                    fmt::format("model {} does not read text; /v1/music/continue shows what its "
+                                "notes attend to",
                                 model.name),
                     "model", "wrong_model");
   }
@@ -50,11 +51,12 @@ HttpResponse attention(const HttpRequest& request, const Hub& hub) {
   const std::string second = service.second_field();
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<AttentionJob>(
-      reply, TextAttentionRequest{.text = fields.text("text"),
-                                  .second = second.empty() ? "" : fields.text(second, ""),
-                                  .most_tokens = kMostAttentionTokens});
+      reply, TextAttentionRequest{.text = text_of(fields, "text"),
+                                  .second = second.empty() ? "" : text_of(fields, second, ""),
+                                  .most_tokens = kMostAttentionTokens,
+                                  .crop = fields.flag("crop", false)});
   fields.finish();
-  submit(model, job);
+  submit(request, model, job);
   follow(request, *reply, 1);
   const TextAttention& found = job->found;
   Json maps = Json::array();
@@ -64,10 +66,11 @@ HttpResponse attention(const HttpRequest& request, const Hub& hub) {
                     {"heads", layer.weights.dim(1)},
                     {"queries", layer.weights.dim(2)},
                     {"keys", layer.weights.dim(3)},
-                    {"weights", weights_of(layer.weights)}});
+                    {"weights", floats_in_base64(layer.weights.span<float>())}});
   }
   Json answer{{"model", model.name},
               {"tokens", found.target.empty() ? found.source : found.target},
+              {"left_out", found.left_out},
               {"maps", maps}};
   if (service.translates()) {
     answer["source"] = found.source;
@@ -83,15 +86,16 @@ std::vector<EncodedText> read_texts(JsonRequest& fields, const LoadedEncoder& mo
     fields.only("text", nullptr);
     fields.only("pair", nullptr);
     for (const std::string& text : fields.texts("texts", kMostTexts)) {
+      check_length("texts", text, kMostTextBytes);
       texts.push_back(encode(model, ClassifyText{text}));
     }
     if (texts.empty()) {
-      refuse("texts", "an empty list", "a text at least");
+      refuse("texts", "an empty list", "at least one text");
     }
   } else {
     fields.ignore({"texts"});
-    const std::string text = fields.text("text");
-    texts.push_back(encode(model, ClassifyText{text, fields.text("pair", "")}));
+    const std::string text = text_of(fields, "text");
+    texts.push_back(encode(model, ClassifyText{text, text_of(fields, "pair", "")}));
   }
   return texts;
 }
@@ -119,7 +123,7 @@ HttpResponse classify(const HttpRequest& request, const Hub& hub) {
   const auto job =
       std::make_shared<EncodeJob>(reply, EncodeTask::classify, read_texts(fields, encoder));
   fields.finish();
-  submit(model, job);
+  submit(request, model, job);
   follow(request, *reply, 1);
   Json results = Json::array();
   for (const std::vector<float>& values : job->vectors) {
@@ -132,15 +136,15 @@ HttpResponse fill(const HttpRequest& request, const Hub& hub) {
   JsonRequest fields(request.body);
   const ServedModel& model = hub.find(fields.text("model", ""), "fill");
   const LoadedEncoder& encoder = model.served_by<EncodeService>().model();
-  std::vector<EncodedText> texts{encode(encoder, ClassifyText{fields.text("text")})};
+  std::vector<EncodedText> texts{encode(encoder, ClassifyText{text_of(fields, "text")})};
   if (count_masks(encoder, texts.front()) == 0) {
-    refuse("text", "without a [MASK]", "a text with one at least");
+    refuse("text", "without a [MASK]", "at least one");
   }
   const auto reply = std::make_shared<Reply>();
   const auto job = std::make_shared<EncodeJob>(reply, EncodeTask::fill, std::move(texts));
   job->top = fields.integer("top", job->top, {1, kMostWords});
   fields.finish();
-  submit(model, job);
+  submit(request, model, job);
   follow(request, *reply, 1);
   Json masks = Json::array();
   for (const std::vector<FilledWord>& words : job->words.front()) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
+#include "decode/text/decoding_options.h"
 #include "serve/api/exchange.h"
 #include "serve/api/text_routes.h"
 #include "serve/services/translate_service.h"
@@ -10,9 +12,10 @@
 namespace heed::serve {
 namespace {
 
-constexpr size_t kMostTexts = 256;
+constexpr size_t kMostTranslations = 256;
 constexpr size_t kLongestText = 20000;  // bytes
 constexpr double kMostAlternatives = 15;
+constexpr size_t kMostTraced = 16;  // a trace has a line for each token
 
 // A few names that a list of languages is nicer with; others are called by their code.
 std::string language_name(const std::string& code) {
@@ -49,9 +52,100 @@ const ServedModel& translator_for(JsonRequest& fields, const Hub& hub) {
   }
   hub.find("", "translate");  // an error if there is none at all
   throw HttpError(400,
-                  fmt::format("no model here translates from {} to {}", shown(Json(source)),
-                              shown(Json(target))),
+                  fmt::format("no model here translates from {} to {}; see /languages",
+                              shown(Json(source)), shown(Json(target))),
                   known ? "target" : "source", "unsupported_language");
+}
+
+// About the first text of which something is probably missing; empty if there is none.
+std::string warning_of(const std::vector<Translator::Result>& results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i].shortfall) {
+      return fmt::format("text {}: {}", i + 1, results[i].shortfall->text());
+    }
+  }
+  return "";
+}
+
+const DecodingKind& decoding_of(JsonRequest& fields, const TranslateService& translator) {
+  const std::string name = fields.text("decoding", "");
+  try {
+    return translator.decoding(name);
+  } catch (const Error& error) {  // says what the model can do
+    throw HttpError(400, error.what(), "decoding", "unsupported_decoding");
+  }
+}
+
+// How the request wants its texts decoded. An option of another way of decoding is an error.
+DecodeOptions decode_options(JsonRequest& fields, const TranslateService& translator) {
+  const DecodingKind& kind = decoding_of(fields, translator);
+  DecodeOptions options{.decoding = kind.name};
+  options.n_best = fields.integer("alternatives", 0, {0, kMostAlternatives}) + 1;
+  if (options.n_best > 1 && !kind.n_best) {
+    refuse("alternatives", fmt::format("{}", options.n_best - 1),
+           fmt::format("0: decoding {} finds one translation", kind.name));
+  }
+  // Enough rows for all alternatives, unless the request says how many.
+  options.beam = std::max(options.beam, options.n_best);
+  options.candidates = std::max(options.candidates, options.n_best);
+  const auto heeded = options_of(kind);
+  for (const DecodingOption& option : decoding_options()) {
+    const Json& given = fields.raw(option.name);
+    if (given.is_null()) {
+      continue;
+    }
+    if (std::find(heeded.begin(), heeded.end(), &option) == heeded.end()) {
+      refuse(option.name, shown(given),
+             fmt::format("nothing: decoding {} has no {}", kind.name, option.name));
+    }
+    const JsonRequest::Range range{option.least, option.most_served};
+    option.set(options, option.whole() ? heed::Json(fields.integer(option.name, 0, range))
+                                       : heed::Json(fields.number(option.name, 0.0, range)));
+  }
+  options.n_best = std::min(options.n_best, kind.rows(options));
+  options.trace = fields.flag("trace", false);
+  return options;
+}
+
+// What stood there after each pass; a place without a token is null.
+Json passes_json(const TranslatedText& text) {
+  Json passes = Json::array();
+  for (const std::vector<std::string>& pieces : text.trace) {
+    Json pass = Json::array();
+    for (const std::string& piece : pieces) {
+      pass.push_back(piece.empty() ? Json() : Json(piece));
+    }
+    passes.push_back(pass);
+  }
+  return passes;
+}
+
+// As LibreTranslate answers, and what only Heed has; its clients ignore that. A text for a text, a
+// list for a list.
+Json answer_of(const TranslateJob& job, bool list, bool alternatives) {
+  Json best = Json::array();
+  Json others = Json::array();
+  Json traces = Json::array();
+  for (const Translator::Result& result : job.results) {
+    best.push_back(result.best.front().text);
+    Json more = Json::array();
+    for (size_t i = 1; i < result.best.size(); ++i) {
+      more.push_back(result.best[i].text);
+    }
+    others.push_back(more);
+    traces.push_back(passes_json(result.best.front()));
+  }
+  Json answer{{"translatedText", list ? best : best.front()}};
+  if (alternatives) {
+    answer["alternatives"] = list ? others : others.front();
+  }
+  if (job.options.trace) {
+    answer["trace"] = list ? traces : traces.front();
+  }
+  if (const std::string warning = warning_of(job.results); !warning.empty()) {
+    answer["warning"] = warning;
+  }
+  return answer;
 }
 
 HttpResponse translate(const HttpRequest& request, const Hub& hub) {
@@ -62,45 +156,30 @@ HttpResponse translate(const HttpRequest& request, const Hub& hub) {
     throw HttpError(400, "q is missing", "q", "missing_field");
   }
   std::vector<SourceText> texts;
-  for (std::string& text : fields.texts("q", kMostTexts)) {
-    if (text.size() > kLongestText) {
-      refuse("q", fmt::format("a text of {} bytes", text.size()),
-             fmt::format("at most {}", kLongestText));
-    }
+  for (std::string& text : fields.texts("q", kMostTranslations)) {
+    check_length("q", text, kLongestText);
     texts.push_back({std::move(text)});
   }
   const std::string format = fields.text("format", "text");
   if (format != "text") {
     refuse("format", shown(Json(format)), "text");
   }
-  SearchOptions search;
-  const int64_t alternatives = fields.integer("alternatives", 0, {0, kMostAlternatives});
-  search.beam = fields.integer("beam", std::max(search.beam, alternatives + 1), {1, 16});
-  search.n_best = std::min(alternatives + 1, search.beam);
+  const DecodeOptions options = decode_options(fields, model.served_by<TranslateService>());
+  const bool alternatives = fields.integer("alternatives", 0, {0, kMostAlternatives}) > 0;
   fields.ignore({"api_key"});
   fields.finish();
   if (texts.empty()) {
-    refuse("q", "an empty list", "a text at least");
+    refuse("q", "an empty list", "at least one text");
+  }
+  if (options.trace && texts.size() > kMostTraced) {
+    refuse("q", fmt::format("a list of {} texts", texts.size()),
+           fmt::format("at most {} with trace", kMostTraced));
   }
   const auto reply = std::make_shared<Reply>();
-  const auto job = std::make_shared<TranslateJob>(reply, std::move(texts), search);
-  submit(model, job);
+  const auto job = std::make_shared<TranslateJob>(reply, std::move(texts), options);
+  submit(request, model, job);
   follow(request, *reply, 1);
-  Json best = Json::array();
-  Json others = Json::array();
-  for (const Translator::Result& result : job->results) {
-    best.push_back(result.best.front().text);
-    Json more = Json::array();
-    for (size_t i = 1; i < result.best.size(); ++i) {
-      more.push_back(result.best[i].text);
-    }
-    others.push_back(more);
-  }
-  Json answer{{"translatedText", list ? best : best.front()}};
-  if (alternatives > 0) {
-    answer["alternatives"] = list ? others : others.front();
-  }
-  return json_response(answer);
+  return json_response(answer_of(*job, list, alternatives));
 }
 
 HttpResponse languages(const Hub& hub) {

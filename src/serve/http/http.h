@@ -1,14 +1,17 @@
 // HTTP/1.1 for whoever answers requests: routes, keys, errors as JSON, streams. Knows nothing of
 // models, and hides the library that speaks the protocol.
 //
-// Every connection has a thread of its own while it is open, so a handler may wait. What a client
-// may take is bounded: the time to send a request, its size, the number of connections.
+// A request has a thread of its own while it is answered, so a handler may wait; a connection
+// without a request has none. What a client may take is bounded: the time to send a request, its
+// size, the number of connections and of requests at once.
 //
 // Ownership: the server owns its routes, threads and sockets. Thread safety: route() only before
 // start(); handlers run at the same time in many threads; stop() from any thread but a handler's.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,14 +24,24 @@
 
 namespace heed::serve {
 
+// What the access log tells about a request besides HTTP.
+struct HttpNotes {
+  std::string model = {};
+  std::optional<int64_t> tokens_in = {}, tokens_out = {};
+  // How a stream ended if not well: its own status has been sent long before.
+  std::optional<int> stream_status = {};
+};
+
 // Lives until its handler and, after that, the response's stream have returned.
 struct HttpRequest {
+  std::string id = {};                         // the client's own X-Request-Id, or made here
   std::string method, path, body;              // the path is decoded and has no query
   std::map<std::string, std::string> headers;  // lower-case names; repeated ones joined by ", "
   std::map<std::string, std::string> query;
   std::vector<std::string> path_parts;  // what the pattern's {} matched
   // Whether the client has left, or only closed its sending side; one system call.
   std::function<bool()> gone;
+  mutable HttpNotes notes = {};  // filled in by the handler and the stream
 };
 
 // Writes a piece of a body; an empty one only asks. false: the client has left, so stop.
@@ -46,8 +59,9 @@ struct HttpResponse {
   std::function<void(const Writer&)> stream = {};
 };
 
-// Thrown by handlers; becomes {"error":{"message","type","param","code","status"}}. A heed::Error
-// becomes one with status 400; anything else is logged and becomes a 500 that tells nothing.
+// Thrown by handlers; becomes {"error":{"message","type","param","code","status","request_id"}}. A
+// heed::Error becomes one with status 400, anything else one with status 500. The reason of a 500
+// goes to stderr and not to the client.
 struct HttpError : std::runtime_error {
   HttpError(int status, const std::string& message, std::string param = {}, std::string code = {})
       : std::runtime_error(message),
@@ -62,7 +76,25 @@ struct HttpError : std::runtime_error {
 };
 
 // The JSON text of an error, for streams, whose status has long been sent.
-std::string error_json(const HttpError& error);
+std::string error_json(const HttpError& error, const HttpRequest& request);
+
+// The status of a request whose client left before its answer, as nginx calls it; for the log
+// alone.
+inline constexpr int kClientGone = 499;
+
+// 16 hexadecimal digits; never the same twice in a process.
+std::string new_id();
+
+// A request that was answered or refused, for the access log.
+struct HttpAnswer {
+  std::chrono::system_clock::time_point time;  // of the end
+  std::string client, id;
+  std::string method, path;  // empty: none could be read
+  int status = 0;
+  size_t bytes = 0;      // written, with headers
+  double seconds = 0.0;  // since the head was complete
+  HttpNotes notes = {};
+};
 
 struct HttpOptions {
   std::string host = "127.0.0.1";
@@ -71,10 +103,20 @@ struct HttpOptions {
   std::vector<std::string> keys = {};
   std::string allow_origin = {};  // the other origin (or *) whose pages may call; empty: none
   size_t most_body = size_t{8} << 20;
-  size_t most_connections = 256;
+  // Bytes of all bodies that are there at once: reading them as JSON takes a multiple of it.
+  size_t most_bodies = size_t{64} << 20;
+  // Open at once, or as many as the process has descriptors for. A new one beyond them takes the
+  // place of the one that has been without a request for the longest.
+  size_t most_connections = 1024;
+  // Answered at once. One more takes the place of one whose client is slow to send its body or to
+  // take its answer, or is refused; but a few more without a body are answered: those wait for
+  // nobody, and /health is among them.
+  size_t most_requests = 256;
   // From the first byte of a request to the end of its head; from there to the end of its body;
   // without a request; without a byte that the client takes.
   double header_seconds = 10, body_seconds = 30, idle_seconds = 15, write_seconds = 30;
+  // Called after each request, by many threads; must not wait.
+  std::function<void(const HttpAnswer&)> log = {};
 };
 
 enum class Access { key, open };  // whether a route asks for a key when there are keys
@@ -93,10 +135,12 @@ class HttpServer {
   void route(std::string method, const std::string& pattern, HttpHandler handler,
              Access access = Access::key);
 
-  // Listens in threads of its own. Error if that cannot be, say because the port is taken.
+  // Takes the port, so that a port in use is known before much else is done. Optional.
+  void bind();
+  // Listens in threads of its own. Error if that cannot be, say because the port is in use.
   void start();
 
-  int port() const;            // the one in use, once started
+  int port() const;            // the one in use, once bound or started
   size_t connections() const;  // open now
 
   // Takes no more connections, closes those without a running handler and waits for the handlers.

@@ -27,7 +27,7 @@ HttpFraming parse_framing(const std::map<std::string, std::string>& headers, siz
   const auto length = headers.find("content-length");
   if (encoding != headers.end()) {
     if (length != headers.end() || ::strcasecmp(encoding->second.c_str(), "chunked") != 0) {
-      throw HttpError(400, "the body must be either chunked or of a given length");
+      throw HttpError(400, "a body needs either Content-Length or Transfer-Encoding: chunked");
     }
     framing.chunked = true;
   } else if (length != headers.end()) {
@@ -41,6 +41,11 @@ HttpFraming parse_framing(const std::map<std::string, std::string>& headers, siz
     }
   }
   return framing;
+}
+
+bool HttpBodyBudget::take(size_t bytes) {
+  const auto wanted = static_cast<int64_t>(bytes);
+  return left_.fetch_sub(wanted) >= wanted;
 }
 
 ssize_t HttpBody::read(char* to, size_t size) {

@@ -6,7 +6,9 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +25,18 @@ struct HttpFraming {
 
 // HttpError if the headers contradict themselves or tell of more than `most_body` bytes.
 HttpFraming parse_framing(const std::map<std::string, std::string>& headers, size_t most_body);
+
+// How many bytes of bodies there may be at once. Thread safe.
+class HttpBodyBudget {
+ public:
+  explicit HttpBodyBudget(size_t most) : left_(static_cast<int64_t>(most)) {}
+
+  bool take(size_t bytes);  // false: there is no room; they have to be given back all the same
+  void give_back(size_t bytes) { left_ += static_cast<int64_t>(bytes); }
+
+ private:
+  std::atomic<int64_t> left_;
+};
 
 class HttpBody {
  public:

@@ -51,6 +51,9 @@ std::map<std::string, std::string> parse_headers(std::string_view lines) {
     value.remove_prefix(std::min(value.find_first_not_of(" \t"), value.size()));
     value = value.substr(0, value.find_last_not_of(" \t") + 1);
     const auto [entry, fresh] = headers.emplace(lower_case(name), value);
+    if (!fresh && entry->first == "host") {
+      throw HttpError(400, "the Host header is repeated");
+    }
     if (!fresh) {
       entry->second.append(", ").append(value);
     }
@@ -58,11 +61,40 @@ std::map<std::string, std::string> parse_headers(std::string_view lines) {
   return headers;
 }
 
+// The request line with a path for its target. A proxy may send a whole address: then its host
+// counts, whatever the Host header says. Another target, such as a query without a path, makes no
+// line that httplib accepts.
+std::string line_with_path(std::string_view line, std::map<std::string, std::string>& headers) {
+  const size_t begin = std::min(line.find(' '), line.size() - 1) + 1;
+  const std::string_view target = line.substr(begin, line.find(' ', begin) - begin);
+  if (target.starts_with('/') || target == "*") {
+    return std::string(line);
+  }
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (lower_case(target.substr(0, scheme.size())) == scheme) {
+      const size_t end = std::min(target.find_first_of("/?#", scheme.size()), target.size());
+      headers["host"] = target.substr(scheme.size(), end - scheme.size());
+      const std::string_view path = target.substr(end);
+      return fmt::format("{}{}{}{}", line.substr(0, begin), path.starts_with('/') ? "" : "/", path,
+                         line.substr(begin + target.size()));
+    }
+  }
+  return "\r\n";
+}
+
+// What a body may be compressed with.
+bool known_encoding(const std::string& encoding) {
+  return encoding.empty() || encoding == "identity" || encoding == "gzip" ||
+         encoding == "deflate" || encoding == "br";
+}
+
 // What httplib reads and writes: the request line from memory, then the body.
 class Stream : public httplib::Stream {
  public:
   Stream(HttpSocket& socket, std::string head, double write_seconds)
       : socket_(socket), head_(std::move(head)), write_seconds_(write_seconds) {}
+
+  size_t written() const { return written_; }
 
   void begin_body(const HttpFraming& framing) { body_.emplace(socket_, framing); }
 
@@ -77,7 +109,11 @@ class Stream : public httplib::Stream {
     return static_cast<ssize_t>(count);
   }
   ssize_t write(const char* bytes, size_t size) override {
-    return socket_.write({bytes, size}, write_seconds_) ? static_cast<ssize_t>(size) : -1;
+    if (!socket_.write({bytes, size}, write_seconds_)) {
+      return -1;
+    }
+    written_ += size;
+    return static_cast<ssize_t>(size);
   }
   void get_remote_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
   void get_local_ip_and_port(std::string& /*ip*/, int& /*port*/) const override {}
@@ -88,44 +124,61 @@ class Stream : public httplib::Stream {
   HttpSocket& socket_;
   const std::string head_;
   size_t read_ = 0;
+  size_t written_ = 0;
   const double write_seconds_;
   std::optional<HttpBody> body_;
 };
 
-class Connection : private httplib::Server {
+class Answer : private httplib::Server {
  public:
-  Connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options);
+  Answer(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options);
 
-  bool answer_next();  // false: close
+  ~Answer() override {
+    if (budget_ != nullptr) {
+      budget_->give_back(counted_);
+    }
+  }
+
+  void count_body(HttpBodyBudget& budget) { budget_ = &budget; }
+  AfterAnswer give();
   void refuse(const HttpError& error);
-  bool answered() const { return written_; }  // the last request, that is
 
  private:
-  void exchange(const std::string& line);
+  void exchange(const std::string& line, double write_seconds);
   void begin(httplib::Request& raw, Stream& stream);
+  std::string header(const char* name) const;  // in lower case
   void admit();
   void close_after();
   void answer(httplib::Response& raw);
   void read_body(const httplib::ContentReader& content);
+  void decide(const HttpError& error) { verdict_ = error_response(error, request_); }
   void respond(HttpResponse response, httplib::Response& raw);
   bool stream(const HttpResponse& response, httplib::DataSink& sink);
+  void log(size_t bytes) const;
 
   HttpSocket& socket_;
   const HttpRouter& router_;
   const HttpOptions& options_;
+  const HttpSocket::Clock::time_point begin_;
 
-  // About the request being answered.
   HttpRequest request_;
   httplib::Request* raw_ = nullptr;  // httplib's copy; none if the request line made no sense
   const HttpRouter::Route* route_ = nullptr;
   std::optional<HttpResponse> verdict_;  // decided without a handler
   HttpFraming framing_;
+  HttpBodyBudget* budget_ = nullptr;
+  size_t counted_ = 0;  // bytes of the body, in the budget
+  int status_ = 0;      // that was sent
+  bool refused_ = false;
   bool close_ = false;
   bool written_ = false;
 };
 
-Connection::Connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options)
-    : socket_(socket), router_(router), options_(options) {
+Answer::Answer(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options)
+    : socket_(socket),
+      router_(router),
+      options_(options),
+      begin_(socket.head().empty() ? HttpSocket::Clock::now() : socket.head_time()) {
   // httplib ends streams while it believes that it does not listen. It never touches this socket.
   svr_sock_ = 0;
   set_keep_alive_timeout(static_cast<time_t>(options.idle_seconds));
@@ -136,7 +189,7 @@ Connection::Connection(HttpSocket& socket, const HttpRouter& router, const HttpO
     read_body(content);
     answer(raw);
   });
-  // There is no memory, most likely. Whoever serves the connection says so and closes it.
+  // There is no memory, most likely. exchange() says so, and the connection is closed.
   set_exception_handler(
       [](const httplib::Request&, httplib::Response&, std::exception_ptr failure) {
         std::rethrow_exception(std::move(failure));
@@ -144,83 +197,86 @@ Connection::Connection(HttpSocket& socket, const HttpRouter& router, const HttpO
   set_error_handler([this](const httplib::Request&, httplib::Response& raw) {
     if (raw_ == nullptr) {
       const bool is_long = raw.status == 414;
-      respond(error_response(HttpError(raw.status, is_long ? "the request line is too long"
-                                                           : "the request line is malformed")),
-              raw);
+      decide(HttpError(raw.status,
+                       is_long ? "the request line is too long" : "the request line is malformed"));
+      respond(std::move(*verdict_), raw);
     }
   });
 }
 
-bool Connection::answer_next() {
-  using Head = HttpSocket::Head;
-  const Head head = socket_.read_head(options_.idle_seconds, options_.header_seconds);
-  switch (head) {
-    case Head::none:
-      written_ = false;
-      return false;
-    case Head::slow:
-      refuse(HttpError(408, fmt::format("the request's head took more than {} seconds",
-                                        options_.header_seconds)));
-      return false;
-    case Head::large:
-      refuse(HttpError(431, "the request's head is too large"));
-      return false;
-    case Head::malformed:
-      refuse(HttpError(400, "this is not an HTTP request"));
-      return false;
-    case Head::complete:
-      break;
-  }
+AfterAnswer Answer::give() {
   const std::string_view text = socket_.head();
   const size_t end = text.find("\r\n") + 2;
-  request_ = {};
-  verdict_.reset();
-  framing_ = {};
-  close_ = false;
+  std::string line(text.substr(0, end));
   try {
     request_.headers = parse_headers(text.substr(end));
+    request_.id = request_id(request_.headers);
+    line = line_with_path(line, request_.headers);
   } catch (const HttpError& error) {
-    verdict_ = error_response(error);
+    request_.id = new_id();
+    decide(error);
     close_ = true;
   }
-  exchange(std::string(text.substr(0, end)));
-  return written_ && !close_;
+  exchange(line, options_.write_seconds);
+  return !written_ ? AfterAnswer::close : close_ ? AfterAnswer::drain : AfterAnswer::wait;
 }
 
-void Connection::refuse(const HttpError& error) {
-  verdict_ = error_response(error);
+void Answer::refuse(const HttpError& error) {
+  request_.id = new_id();
+  refused_ = true;
+  decide(error);
   close_ = true;
-  exchange("GET / HTTP/1.1\r\n");
+  exchange("GET / HTTP/1.1\r\n", 0);
 }
 
-void Connection::exchange(const std::string& line) {
-  raw_ = nullptr;
-  Stream stream(socket_, line + "\r\n", options_.write_seconds);
+void Answer::exchange(const std::string& line, double write_seconds) {
+  Stream stream(socket_, line + "\r\n", write_seconds);
   bool closed = false;
-  written_ =
-      process_request(stream, false, closed, [&](httplib::Request& raw) { begin(raw, stream); });
+  try {
+    written_ =
+        process_request(stream, false, closed, [&](httplib::Request& raw) { begin(raw, stream); });
+  } catch (const std::exception& error) {
+    log_failure(request_, error.what());
+    status_ = 500;
+  }
   close_ = close_ || closed || raw_ == nullptr;
   raw_ = nullptr;
+  log(stream.written());
+}
+
+void Answer::log(size_t bytes) const {
+  if (!options_.log) {
+    return;
+  }
+  const std::chrono::duration<double> spent = HttpSocket::Clock::now() - begin_;
+  const bool gone = !written_ && !refused_ && status_ < 500;
+  options_.log({.time = std::chrono::system_clock::now(),
+                .client = socket_.client(),
+                .id = request_.id,
+                .method = request_.method,
+                .path = request_.path,
+                .status = request_.notes.stream_status.value_or(gone ? kClientGone : status_),
+                .bytes = bytes,
+                .seconds = spent.count(),
+                .notes = request_.notes});
 }
 
 // Between the head of a request and its body.
-void Connection::begin(httplib::Request& raw, Stream& stream) {
+void Answer::begin(httplib::Request& raw, Stream& stream) {
   raw_ = &raw;
-  request_.method = raw.method;
-  request_.path = raw.path;
+  if (!refused_) {
+    request_.method = raw.method;
+    request_.path = raw.path;
+  }
   request_.query = {raw.params.begin(), raw.params.end()};
   request_.gone = [this] { return socket_.gone(); };
   if (!verdict_) {
     try {
       admit();
     } catch (const HttpError& error) {
-      verdict_ = error_response(error);
+      decide(error);
     }
   }
-  const auto header = [&](const char* name) {
-    const auto found = request_.headers.find(name);
-    return found == request_.headers.end() ? std::string() : lower_case(found->second);
-  };
   const bool read_body = !verdict_ && framing_.has_body();
   const bool unread_body =
       verdict_ && (!header("content-length").empty() || !header("transfer-encoding").empty());
@@ -232,10 +288,11 @@ void Connection::begin(httplib::Request& raw, Stream& stream) {
   raw.method = read_body ? "POST" : request_.method == "HEAD" ? "HEAD" : "GET";
   raw.headers.clear();
   if (read_body) {
-    for (const char* name : {"content-encoding", "expect"}) {
-      if (const std::string value = header(name); !value.empty()) {
-        raw.headers.emplace(name, value);
-      }
+    if (const std::string value = header("content-encoding"); !value.empty()) {
+      raw.headers.emplace("content-encoding", value);
+    }
+    if (const std::string value = header("expect"); !value.empty() && raw.version == "HTTP/1.1") {
+      raw.headers.emplace("expect", value);
     }
     socket_.begin_body(framing_.chunked ? options_.most_body + kMostFraming : framing_.length,
                        options_.body_seconds);
@@ -246,13 +303,25 @@ void Connection::begin(httplib::Request& raw, Stream& stream) {
   }
 }
 
-void Connection::admit() {
+std::string Answer::header(const char* name) const {
+  const auto found = request_.headers.find(name);
+  return found == request_.headers.end() ? std::string() : lower_case(found->second);
+}
+
+void Answer::admit() {
+  if (socket_.stopping()) {
+    throw stopping_error();
+  }
   framing_ = parse_framing(request_.headers, options_.most_body);
   if (raw_->version == "HTTP/1.1" && !request_.headers.contains("host")) {
     throw HttpError(400, "the Host header is missing");
   }
   if (request_.method == "HEAD" && framing_.has_body()) {
     throw HttpError(400, "a HEAD request has no body");
+  }
+  if (framing_.has_body() && !known_encoding(header("content-encoding"))) {
+    throw HttpError(415, fmt::format("Content-Encoding is {}, expected gzip, deflate, br or none",
+                                     header("content-encoding")));
   }
   if (router_.is_preflight(request_)) {
     verdict_ = router_.preflight();
@@ -261,7 +330,7 @@ void Connection::admit() {
   }
 }
 
-void Connection::close_after() {
+void Answer::close_after() {
   close_ = true;
   if (raw_ != nullptr) {
     raw_->headers.erase("Connection");
@@ -269,9 +338,9 @@ void Connection::close_after() {
   }
 }
 
-void Connection::answer(httplib::Response& raw) {
+void Answer::answer(httplib::Response& raw) {
   if (!verdict_ && !socket_.begin_answer()) {
-    verdict_ = error_response(HttpError(503, "the server is stopping"));
+    decide(stopping_error());
   }
   HttpResponse response = verdict_ ? std::move(*verdict_) : router_.answer(*route_, request_);
   if (!socket_.begin_answer()) {
@@ -280,36 +349,46 @@ void Connection::answer(httplib::Response& raw) {
   respond(std::move(response), raw);
 }
 
-void Connection::read_body(const httplib::ContentReader& content) {
+void Answer::read_body(const httplib::ContentReader& content) {
   using Trouble = HttpSocket::Trouble;
   bool fits = true;
+  bool room = true;
   // Counted here once more, since decompression can make much of little.
   const bool complete = content([&](const char* bytes, size_t size) {
     fits = size <= options_.most_body - request_.body.size();
-    if (fits) {
+    if (fits && budget_ != nullptr) {
+      counted_ += size;
+      room = budget_->take(size);
+    }
+    if (fits && room) {
       request_.body.append(bytes, size);
     }
-    return fits;
+    return fits && room;
   });
-  if (complete && fits) {
+  if (complete && fits && room) {
     return;
   }
   const Trouble trouble = socket_.trouble();
-  if (!fits || trouble == Trouble::large) {
-    verdict_ = error_response(HttpError(
+  if (!room) {
+    request_.body = {};
+    HttpError error(503, "too many large requests are being answered");
+    error.retry_after = 1;
+    decide(error);
+  } else if (!fits || trouble == Trouble::large) {
+    decide(HttpError(
         413, fmt::format("the body is too large, expected at most {} bytes", options_.most_body)));
   } else if (trouble == Trouble::slow) {
-    verdict_ = error_response(
+    decide(
         HttpError(408, fmt::format("the body took more than {} seconds", options_.body_seconds)));
   } else {
-    verdict_ = error_response(HttpError(400, "the body is malformed or incomplete"));
+    decide(HttpError(400, "the body is malformed or incomplete"));
   }
   close_after();
 }
 
-void Connection::respond(HttpResponse response, httplib::Response& raw) {
-  router_.complete(response);
-  raw.status = response.status;
+void Answer::respond(HttpResponse response, httplib::Response& raw) {
+  router_.complete(response, request_.id);
+  status_ = raw.status = response.status;
   for (const auto& [name, value] : response.headers) {
     raw.set_header(name, value);
   }
@@ -331,7 +410,7 @@ void Connection::respond(HttpResponse response, httplib::Response& raw) {
   }
 }
 
-bool Connection::stream(const HttpResponse& response, httplib::DataSink& sink) {
+bool Answer::stream(const HttpResponse& response, httplib::DataSink& sink) {
   const Writer write = [&](std::string_view piece) {
     return !socket_.gone() && (piece.empty() || sink.write(piece.data(), piece.size()));
   };
@@ -344,25 +423,23 @@ bool Connection::stream(const HttpResponse& response, httplib::DataSink& sink) {
     failure = error.what();
   } catch (...) {  // told below
   }
-  log_failure(fmt::format("the stream of {} {}", route_->method, route_->pattern), failure);
+  log_failure(request_, failure);
+  request_.notes.stream_status = 500;
   return false;
 }
 
 }  // namespace
 
-void serve_connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options) {
-  Connection connection(socket, router, options);
-  while (connection.answer_next()) {
-  }
-  if (connection.answered()) {
-    socket.drain();
-  }
+AfterAnswer answer_request(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options,
+                           HttpBodyBudget& budget) {
+  Answer answer(socket, router, options);
+  answer.count_body(budget);
+  return answer.give();
 }
 
-void refuse_connection(HttpSocket& socket, const HttpRouter& router, const HttpOptions& options) {
-  HttpError error(503, "too many connections are open");
-  error.retry_after = 1;
-  Connection(socket, router, options).refuse(error);
+void refuse_request(HttpSocket& socket, const HttpError& error, const HttpRouter& router,
+                    const HttpOptions& options) {
+  Answer(socket, router, options).refuse(error);
 }
 
 }  // namespace heed::serve

@@ -3,12 +3,15 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cctype>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "base/error.h"
+#include "serve/http/access_log.h"
 
 namespace heed::serve {
 namespace {
@@ -59,6 +62,16 @@ void add_header(HttpResponse& response, const std::string& name, const std::stri
   }
 }
 
+// Reasons quote what clients sent: no control character of theirs reaches a log.
+std::string one_line(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool control = static_cast<unsigned char>(c) < ' ' || c == '\x7f';
+    out += control ? fmt::format("\\x{:02x}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string lower_case(std::string_view text) {
@@ -67,33 +80,69 @@ std::string lower_case(std::string_view text) {
   return out;
 }
 
+std::string new_id() {
+  static std::atomic<uint64_t> next{std::random_device{}()};
+  constexpr uint64_t kScatter = 0x9E3779B97F4A7C15;  // odd, so no two are the same
+  return fmt::format("{:016x}", next.fetch_add(1) * kScatter);
+}
+
+std::string request_id(const std::map<std::string, std::string>& headers) {
+  constexpr size_t kMostId = 128;
+  const auto given = headers.find("x-request-id");
+  const auto plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("-_.:").find(c) != std::string_view::npos;
+  };
+  const bool sound = given != headers.end() && !given->second.empty() &&
+                     given->second.size() <= kMostId && std::ranges::all_of(given->second, plain);
+  return sound ? given->second : new_id();
+}
+
 void log_failure(std::string_view where, std::string_view what) noexcept {
   try {
-    fmt::print(stderr, "[http] {}: {}\n", where, what);
+    fmt::print(stderr, "[http] {}: {}\n", where, one_line(what));
   } catch (...) {  // stderr is closed: there is nobody left to tell
   }
 }
 
-std::string error_json(const HttpError& error) {
+void log_failure(const HttpRequest& request, std::string_view what) noexcept {
+  try {
+    log_failure(
+        fmt::format("request {}, {} {}", request.id, request.method, percent_encoded(request.path)),
+        what);
+  } catch (...) {  // no memory even for a line
+  }
+}
+
+HttpError stopping_error() { return {503, "the server is stopping", {}, "stopping"}; }
+
+std::string error_json(const HttpError& error, const HttpRequest& request) {
+  const bool internal = error.status == 500;
+  if (internal) {
+    log_failure(request, error.what());
+  }
   const auto or_null = [](const std::string& text) {
     return text.empty() ? nlohmann::json() : nlohmann::json(text);
   };
   const char* type = error.status >= 500   ? "server_error"
                      : error.status == 429 ? "rate_limit_error"
                                            : "invalid_request_error";
+  const std::string message =
+      internal ? "internal error; the server's log gives the reason for this request_id"
+               : std::string(error.what());
   const nlohmann::json json = {{"error",
-                                {{"message", error.what()},
+                                {{"message", message},
                                  {"type", type},
                                  {"param", or_null(error.param)},
                                  {"code", or_null(error.code)},
-                                 {"status", error.status}}}};
+                                 {"status", error.status},
+                                 {"request_id", request.id}}}};
   // Messages quote what clients sent, which need not be UTF-8.
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-HttpResponse error_response(const HttpError& error) {
+HttpResponse error_response(const HttpError& error, const HttpRequest& request) {
   HttpResponse response{
-      .status = error.status, .body = error_json(error), .headers = error.headers};
+      .status = error.status, .body = error_json(error, request), .headers = error.headers};
   if (error.retry_after) {
     response.headers.emplace_back("Retry-After", std::to_string(*error.retry_after));
   }
@@ -106,18 +155,26 @@ HttpRouter::HttpRouter(const HttpOptions& options)
     check(!key.empty() && key.size() <= kMostKey,
           "[http] an API key has {} bytes, expected 1 to {}", key.size(), kMostKey);
     check(std::ranges::all_of(key, [](char c) { return c > ' ' && c < '\x7f'; }),
-          "[http] an API key has a space or a character outside of ASCII, expected none");
+          "[http] an API key contains a space, a control character or a non-ASCII character, "
+          "expected none");
     keys_.push_back(padded(key));
   }
+  const size_t scheme = allow_origin_.find("://");
+  check(allow_origin_.empty() || allow_origin_ == "*" ||
+            (scheme != std::string::npos && scheme > 0 && allow_origin_.size() > scheme + 3 &&
+             allow_origin_.find_first_of("/ ,", scheme + 3) == std::string::npos),
+        "[http] allow_origin is {}, expected * or an origin such as https://example.org, without a "
+        "path",
+        allow_origin_);
 }
 
 void HttpRouter::add(Route route) {
-  check(route.pattern.starts_with('/'), "[http] route is {}, expected a path that begins with /",
+  check(route.pattern.starts_with('/'), "[http] route is {}, expected a path that starts with /",
         route.pattern);
   const bool known = std::ranges::any_of(routes_, [&](const Route& other) {
     return other.method == route.method && other.pattern == route.pattern;
   });
-  check(!known, "[http] route {} {} is there twice, expected once", route.method, route.pattern);
+  check(!known, "[http] route {} {} is registered twice", route.method, route.pattern);
   route.parts = split_path(route.pattern);
   routes_.push_back(std::move(route));
 }
@@ -154,8 +211,8 @@ void HttpRouter::check_key(const HttpRequest& request) const {
   }
   if (!known_key(key)) {
     HttpError error(401,
-                    key.empty() ? "an API key is needed: send it as `Authorization: Bearer KEY`"
-                                : "the API key is not known",
+                    key.empty() ? "an API key is required; send it as `Authorization: Bearer KEY`"
+                                : "the API key is invalid",
                     {}, "invalid_api_key");
     error.headers = {{"WWW-Authenticate", "Bearer"}};
     throw error;
@@ -174,8 +231,8 @@ void HttpRouter::check_host(const HttpRequest& request) const {
   }
   if (host != "localhost" && host != "127.0.0.1" && host != "[::1]" && host != host_) {
     throw HttpError(403,
-                    fmt::format("host is {}, expected localhost: this server is for its own "
-                                "machine",
+                    fmt::format("host is {}, expected localhost, because this server only serves "
+                                "its own machine",
                                 given->second),
                     {}, "host_refused");
   }
@@ -192,7 +249,7 @@ void HttpRouter::check_origin(const HttpRequest& request) const {
   const std::string host = header(request, "host");
   if (origin != "http://" + host && origin != "https://" + host) {
     throw HttpError(403,
-                    fmt::format("origin is {}, which is not allowed to use this server", origin),
+                    fmt::format("origin {} may not use this server; see --allow-origin", origin),
                     {}, "origin_refused");
   }
 }
@@ -220,7 +277,7 @@ const HttpRouter::Route& HttpRouter::admit(HttpRequest& request) const {
     }
   }
   if (methods.empty()) {
-    throw HttpError(404, fmt::format("there is no {}", request.path), {}, "not_found");
+    throw HttpError(404, fmt::format("there is no route {}", request.path), {}, "not_found");
   }
   std::string allowed;
   for (const std::string& method : methods) {
@@ -249,18 +306,18 @@ HttpResponse HttpRouter::answer(const Route& route, const HttpRequest& request) 
   try {
     return route.handler(request);
   } catch (const HttpError& error) {
-    return error_response(error);
+    return error_response(error, request);
   } catch (const Error& error) {
-    return error_response(HttpError(400, error.what()));
+    return error_response(HttpError(400, error.what()), request);
   } catch (const std::exception& error) {
     failure = error.what();
   } catch (...) {  // told below
   }
-  log_failure(route.method + " " + route.pattern, failure);
-  return error_response(HttpError(500, "the server failed to answer; its log says why"));
+  return error_response(HttpError(500, failure), request);
 }
 
-void HttpRouter::complete(HttpResponse& response) const {
+void HttpRouter::complete(HttpResponse& response, const std::string& request_id) const {
+  add_header(response, "X-Request-Id", request_id);
   add_header(response, "X-Content-Type-Options", "nosniff");
   add_header(response, "Referrer-Policy", "no-referrer");
   add_header(response, "X-Frame-Options", "DENY");
@@ -270,7 +327,7 @@ void HttpRouter::complete(HttpResponse& response) const {
   }
   if (!allow_origin_.empty()) {
     add_header(response, "Access-Control-Allow-Origin", allow_origin_);
-    add_header(response, "Access-Control-Expose-Headers", "Retry-After");
+    add_header(response, "Access-Control-Expose-Headers", "Retry-After, X-Request-Id");
     add_header(response, "Vary", "Origin");
   }
 }

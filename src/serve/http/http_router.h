@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -44,7 +45,7 @@ class HttpRouter {
   HttpResponse answer(const Route& route, const HttpRequest& request) const;
 
   // Adds the headers that every answer carries.
-  void complete(HttpResponse& response) const;
+  void complete(HttpResponse& response, const std::string& request_id) const;
 
  private:
   static constexpr size_t kMostKey = 256;
@@ -65,11 +66,16 @@ class HttpRouter {
   bool loopback_ = false;
 };
 
-HttpResponse error_response(const HttpError& error);
+HttpResponse error_response(const HttpError& error, const HttpRequest& request);
+HttpError stopping_error();
 
 std::string lower_case(std::string_view text);  // of ASCII
 
+// The client's X-Request-Id if it is short and plain enough to be repeated and logged, or a new id.
+std::string request_id(const std::map<std::string, std::string>& headers);
+
 // One line on stderr about a failure that the client is not told of.
 void log_failure(std::string_view where, std::string_view what) noexcept;
+void log_failure(const HttpRequest& request, std::string_view what) noexcept;
 
 }  // namespace heed::serve

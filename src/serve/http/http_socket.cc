@@ -1,6 +1,7 @@
 #include "serve/http/http_socket.h"
 
 #include <poll.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,20 +10,29 @@
 #include <cerrno>
 #include <climits>
 #include <cstring>
+#include <utility>
 
 namespace heed::serve {
 namespace {
 
 constexpr size_t kMostHead = size_t{32} << 10;
 constexpr size_t kPiece = size_t{16} << 10;
-constexpr double kDrainSeconds = 1;
+
+// Whether a call that failed only says that there is nothing to do yet.
+bool not_yet() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
 
-HttpSocket::HttpSocket(int descriptor, const std::atomic<bool>& stopping)
-    : descriptor_(descriptor), stopping_(stopping) {}
+HttpSocket::HttpSocket(int descriptor, std::string client, const std::atomic<bool>& stopping,
+                       std::atomic<size_t>& open)
+    : descriptor_(descriptor), client_(std::move(client)), stopping_(stopping), open_(open) {
+  ++open_;
+}
 
-HttpSocket::~HttpSocket() { ::close(descriptor_); }
+HttpSocket::~HttpSocket() {
+  ::close(descriptor_);
+  --open_;
+}
 
 HttpSocket::Clock::time_point HttpSocket::after(double seconds) {
   return Clock::now() +
@@ -57,7 +67,7 @@ HttpSocket::Arrival HttpSocket::receive(char* to, size_t size, Clock::time_point
       received = static_cast<size_t>(count);
       return Arrival::bytes;
     }
-    if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+    if (count == 0 || !not_yet()) {
       return Arrival::none;
     }
     if (!wait(POLLIN, deadline)) {
@@ -66,7 +76,7 @@ HttpSocket::Arrival HttpSocket::receive(char* to, size_t size, Clock::time_point
   }
 }
 
-// Looks for the empty line in what has come. `none`: it has not come yet.
+// Looks for the empty line in what has come.
 HttpSocket::Head HttpSocket::scan_head() {
   // Not a method's first letter: another protocol, most often TLS. It would never send the line
   // end.
@@ -85,6 +95,7 @@ HttpSocket::Head HttpSocket::scan_head() {
     }
     if (length == 2 && line_ > 0) {
       head_ = input_.substr(0, scanned_);
+      head_time_ = Clock::now();
       taken_ = scanned_;
       return Head::complete;
     }
@@ -94,36 +105,43 @@ HttpSocket::Head HttpSocket::scan_head() {
     }
     line_ = scanned_;
   }
-  return input_.size() > kMostHead ? Head::large : Head::none;
+  return input_.size() > kMostHead ? Head::large : Head::incomplete;
 }
 
-HttpSocket::Head HttpSocket::read_head(double idle_seconds, double header_seconds) {
+HttpSocket::Head HttpSocket::read_head() {
+  std::array<char, kPiece> piece;
+  for (;;) {
+    if (const Head found = scan_head(); found != Head::incomplete) {
+      return found;
+    }
+    const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), 0);
+    if (count > 0) {
+      input_.append(piece.data(), static_cast<size_t>(count));
+    } else {
+      return count == 0 || !not_yet() ? Head::closed : Head::incomplete;
+    }
+  }
+}
+
+bool HttpSocket::expects_body() const {
+  for (size_t end = head_.find("\r\n"); end != std::string::npos;) {
+    const char* line = head_.c_str() + end + 2;
+    if (::strncasecmp(line, "content-length", 14) == 0 ||
+        ::strncasecmp(line, "transfer-encoding", 17) == 0) {
+      return true;
+    }
+    end = head_.find("\r\n", end + 2);
+  }
+  return false;
+}
+
+void HttpSocket::begin_request() {
   waiting_ = true;
-  input_.erase(0, taken_);
+  input_ = input_.substr(taken_);  // an idle connection keeps no memory
+  head_ = {};
   taken_ = line_ = scanned_ = 0;
   body_left_ = 0;
   trouble_ = Trouble::none;
-  bool begun = !input_.empty();
-  auto deadline = after(begun ? header_seconds : idle_seconds);
-  std::array<char, kPiece> piece;
-  for (;;) {
-    if (stopping_) {
-      return Head::none;
-    }
-    if (const Head found = scan_head(); found != Head::none) {
-      return found;
-    }
-    size_t received = 0;
-    const Arrival arrival = receive(piece.data(), piece.size(), deadline, received);
-    if (arrival != Arrival::bytes) {
-      return arrival == Arrival::late && begun ? Head::slow : Head::none;
-    }
-    if (!begun) {
-      begun = true;
-      deadline = after(header_seconds);
-    }
-    input_.append(piece.data(), received);
-  }
 }
 
 void HttpSocket::begin_body(size_t most_bytes, double seconds) {
@@ -144,7 +162,7 @@ ssize_t HttpSocket::read(char* to, size_t size) {
     const Arrival arrival = receive(input_.data(), kPiece, body_deadline_, received);
     input_.resize(received);
     if (arrival != Arrival::bytes) {
-      trouble_ = arrival == Arrival::late ? Trouble::slow : Trouble::cut;
+      trouble_ = arrival == Arrival::late || !waiting_ ? Trouble::slow : Trouble::cut;
       return -1;
     }
   }
@@ -168,6 +186,8 @@ bool HttpSocket::write(std::string_view bytes, double seconds) {
       bytes.remove_prefix(static_cast<size_t>(count));
       deadline = after(seconds);
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+      Clock::rep none = 0;
+      write_stalled_at_.compare_exchange_strong(none, Clock::now().time_since_epoch().count());
       if (!wait(POLLOUT, deadline)) {
         return false;
       }
@@ -175,6 +195,7 @@ bool HttpSocket::write(std::string_view bytes, double seconds) {
       return false;
     }
   }
+  write_stalled_at_ = 0;
   return true;
 }
 
@@ -183,22 +204,39 @@ bool HttpSocket::gone() const {
   return ::poll(&poll, 1, 0) > 0;
 }
 
-void HttpSocket::drain() {
-  waiting_ = true;
-  if (stopping_ || ::shutdown(descriptor_, SHUT_WR) != 0) {
-    return;
-  }
-  const auto deadline = after(kDrainSeconds);
+void HttpSocket::begin_drain() { ::shutdown(descriptor_, SHUT_WR); }
+
+bool HttpSocket::discard() {
   std::array<char, kPiece> piece;
-  size_t received = 0;
-  while (receive(piece.data(), piece.size(), deadline, received) == Arrival::bytes) {
-  }
+  const ssize_t count = ::recv(descriptor_, piece.data(), piece.size(), 0);
+  return count > 0 || (count < 0 && not_yet());
 }
 
-void HttpSocket::interrupt() {
-  if (waiting_) {
+bool HttpSocket::interrupt() {
+  const bool waited = waiting_.exchange(false);
+  if (waited) {
     ::shutdown(descriptor_, SHUT_RD);
   }
+  return waited;
+}
+
+std::optional<HttpSocket::Clock::time_point> HttpSocket::stalled_since() const {
+  if (waiting_) {
+    return head_time_;
+  }
+  const Clock::rep since = write_stalled_at_;
+  return since == 0 ? std::nullopt : std::optional(Clock::time_point(Clock::duration(since)));
+}
+
+bool HttpSocket::give_up() {
+  if (interrupt()) {
+    return true;
+  }
+  const bool stalled = write_stalled_at_.exchange(0) != 0;
+  if (stalled) {
+    cut();
+  }
+  return stalled;
 }
 
 void HttpSocket::cut() { ::shutdown(descriptor_, SHUT_RDWR); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "decode/speculation/draft.h"
+#include "decode/speculation/proposing_heads.h"
 
 namespace heed::serve {
 
@@ -17,12 +19,27 @@ bool CompletionService::serves(const ModelSpec& spec, const FolderConfig& config
 }
 
 std::unique_ptr<CompletionService> CompletionService::load(const FolderToServe& folder) {
-  return std::make_unique<CompletionService>(load_as<LanguageModel>(folder.path, folder.compute));
+  auto service =
+      std::make_unique<CompletionService>(load_as<LanguageModel>(folder.path, folder.compute));
+  if (!folder.draft.empty()) {
+    std::shared_ptr<const LoadedLanguageModel> draft =
+        load_as<LanguageModel>(folder.draft, folder.compute);
+    check_same_vocabulary({folder.path.string(), *service->model().tokenizers.target},
+                          {folder.draft.string(), *draft->tokenizers.target});
+    service->set_draft(std::move(draft), folder.draft_tokens);
+  }
+  return service;
+}
+
+void CompletionService::set_draft(std::shared_ptr<const LoadedLanguageModel> draft,
+                                  int64_t tokens) {
+  draft_ = std::move(draft);
+  draft_tokens_ = tokens;
+  reset();
 }
 
 std::set<std::string> CompletionService::abilities() const {
-  return model_->spec().attention ? std::set<std::string>{"complete", "attention"}
-                                  : std::set<std::string>{"complete"};
+  return with_attention({"complete"}, model_->spec());
 }
 
 Json CompletionService::describe() const {
@@ -30,7 +47,10 @@ Json CompletionService::describe() const {
 }
 
 void CompletionService::reset() {
-  rows_.emplace(*model_->model, *model_->tokenizers.target, prefill_);
+  rows_.emplace(*model_->model, *model_->tokenizers.target, prefill_,
+                SpeculationOptions{.draft = draft_ ? draft_->model : nullptr,
+                                   .draft_tokens = draft_tokens_,
+                                   .heads = has_proposing_heads(*model_->model)});
   jobs_.clear();
   looking_.clear();
 }
@@ -42,7 +62,7 @@ void CompletionService::admit(Job& job) {
     return;
   }
   auto* completion = dynamic_cast<CompletionJob*>(&job);
-  check(completion != nullptr, "[serve] this model only goes on with texts");
+  check(completion != nullptr, "[serve] this model only completes texts");
   if (!completion->log_probabilities_of_prompt) {
     add(*completion);
     return;

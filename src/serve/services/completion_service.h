@@ -38,6 +38,8 @@ class CompletionService : public Service, public Offer, public AttendsToText {
   // While prompts are shown, others wait for about 256 tokens at most.
   explicit CompletionService(std::shared_ptr<const LoadedLanguageModel> model,
                              const PrefillOptions& prefill = {.tokens = 256});
+  // From now on the smaller model runs ahead of the other.
+  void set_draft(std::shared_ptr<const LoadedLanguageModel> draft, int64_t tokens);
 
   void admit(Job& job) override;
   void turn() override;
@@ -57,6 +59,8 @@ class CompletionService : public Service, public Offer, public AttendsToText {
 
   std::shared_ptr<const LoadedLanguageModel> model_;
   PrefillOptions prefill_;
+  std::shared_ptr<const LoadedLanguageModel> draft_;  // null: nobody runs ahead
+  int64_t draft_tokens_ = 0;
   std::optional<TextRows> rows_;
   std::map<uint64_t, CompletionJob*> jobs_;  // by their rows
   std::deque<Job*> looking_;                 // what has to be looked at as a whole first

@@ -16,7 +16,7 @@ std::unique_ptr<EncodeService> EncodeService::load(const FolderToServe& folder) 
 }
 
 std::set<std::string> EncodeService::abilities() const {
-  std::set<std::string> abilities{"embed", "attention"};
+  std::set<std::string> abilities = with_attention({"embed"}, model_->spec());
   if (model_->model->labels() > 0) {
     abilities.insert("classify");
   }
@@ -40,12 +40,12 @@ ListJob& EncodeService::checked(Job& job) const {
     return *attention;
   }
   auto* encode = dynamic_cast<EncodeJob*>(&job);
-  check(encode != nullptr, "[serve] this model only reads texts");
+  check(encode != nullptr, "[serve] this model only encodes texts");
   if (encode->task == EncodeTask::classify) {
     check_has_classes(*model_);
   } else if (encode->task == EncodeTask::fill) {
     check_fills_masks(*model_);
-    check(encode->top > 0, "[fill] {} words for each mask, expected 1 or more", encode->top);
+    check(encode->top > 0, "[fill] top is {}, expected at least 1", encode->top);
   }
   const int64_t longest = model_->model->longest();
   const int32_t known = model_->tokenizers.source->size();

@@ -37,7 +37,7 @@ Json ImageService::describe() const {
 
 void ImageService::admit(Job& job) {
   auto* wanted = dynamic_cast<ImageJob*>(&job);
-  check(wanted != nullptr, "[serve] this model only draws images");
+  check(wanted != nullptr, "[serve] this model only generates images");
   works_.emplace(wanted, Work{ImageDrawing(*model_->model, wanted->options)});
 }
 

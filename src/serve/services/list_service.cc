@@ -8,7 +8,7 @@ namespace heed::serve {
 
 void ListService::admit(Job& job) {
   ListJob& list = checked(job);
-  check(list.size() > 0, "[serve] there are no texts, expected some");
+  check(list.size() > 0, "[serve] the list of texts is empty, expected at least one");
   jobs_.push_back(&list);
 }
 

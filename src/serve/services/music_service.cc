@@ -43,8 +43,7 @@ std::unique_ptr<MusicService> MusicService::load(const FolderToServe& folder) {
 }
 
 std::set<std::string> MusicService::abilities() const {
-  return model_->spec().attention ? std::set<std::string>{"music", "attention"}
-                                  : std::set<std::string>{"music"};
+  return with_attention({"music"}, model_->spec());
 }
 
 Json MusicService::describe() const {
@@ -62,7 +61,7 @@ void MusicService::reset() {
 
 void MusicService::admit(Job& job) {
   auto* wanted = dynamic_cast<MusicJob*>(&job);
-  check(wanted != nullptr, "[serve] this model only goes on with music");
+  check(wanted != nullptr, "[serve] this model only continues music");
   if (wanted->attention) {
     check_has_attention(*model_);
   }
@@ -143,7 +142,7 @@ void AccompanyService::turn() {
   try {
     std::vector<AccompaniedPiece> pieces =
         accompany_melody(*model_, job.melody, job.options, [&](const MusicProgress& progress) {
-          check(!job.unwanted(), "[serve] nobody waits for the accompaniment any more");
+          check(!job.unwanted(), "[serve] the client disconnected");
           job.tokens_out = progress.tokens;
           if (pace.due()) {
             job.tell(Progress{.share = progress.share, .done = progress.notes});

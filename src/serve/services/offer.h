@@ -17,6 +17,8 @@ struct FolderToServe {
   std::filesystem::path path;
   FolderConfig config;
   std::optional<DType> compute = {};
+  std::filesystem::path draft = {};  // a smaller model that runs ahead; empty: none
+  int64_t draft_tokens = 4;
 };
 
 // Besides, a service that is listed in service_table.cc has
@@ -32,5 +34,14 @@ class Offer {
   virtual std::set<std::string> abilities() const = 0;  // docs/serve.md lists them
   virtual Json describe() const = 0;  // for /v1/models, besides the kind and the abilities
 };
+
+// The abilities of a service that can show attention if its model has any.
+inline std::set<std::string> with_attention(std::set<std::string> abilities,
+                                            const ModelSpec& spec) {
+  if (spec.attention) {
+    abilities.insert("attention");
+  }
+  return abilities;
+}
 
 }  // namespace heed::serve

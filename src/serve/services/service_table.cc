@@ -43,12 +43,15 @@ constexpr std::array kServices{
 
 LoadedService load_service(const FolderToServe& folder) {
   const ModelSpec spec = folder.config.spec();
+  check(folder.draft.empty() || CompletionService::serves(spec, folder.config),
+        "[serve] {} is a {}: only a language model has a draft that runs ahead of it",
+        folder.path.string(), spec.kind);
   for (const Entry& candidate : kServices) {
     if (candidate.serves(spec, folder.config)) {
       return candidate.load(folder);
     }
   }
-  fail("[serve] {}: no service is for a {}", folder.path.string(), spec.kind);
+  fail("[serve] {}: models of kind {} cannot be served", folder.path.string(), spec.kind);
 }
 
 }  // namespace heed::serve

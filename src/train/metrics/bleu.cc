@@ -39,9 +39,10 @@ int64_t nearest_length(int64_t length, std::span<const Symbols> references) {
   return best;
 }
 
-class Counter {
+class BleuCounter {
  public:
-  explicit Counter(const BleuOptions& options) : options_(options), matcher_(options.max_order) {
+  explicit BleuCounter(const BleuOptions& options)
+      : options_(options), matcher_(options.max_order) {
     const auto orders = static_cast<size_t>(options.max_order);
     counts_.correct.assign(orders, 0);
     counts_.total.assign(orders, 0);
@@ -156,7 +157,7 @@ BleuScore bleu(std::span<const std::string> hypotheses,
         "[bleu] {} hypotheses, but references of {} sentences", hypotheses.size(),
         references.size());
   check(options.max_order > 0, "[bleu] max_order is {}, expected 1 or more", options.max_order);
-  Counter counter(options);
+  BleuCounter counter(options);
   for (size_t i = 0; i < hypotheses.size(); ++i) {
     check(!references[i].empty(), "[bleu] sentence {} has 0 references, expected 1 or more", i + 1);
     counter.add(hypotheses[i], references[i]);

@@ -74,9 +74,9 @@ struct Line {
   Symbols words;
 };
 
-class Counter {
+class ChrfCounter {
  public:
-  explicit Counter(const ChrfOptions& options)
+  explicit ChrfCounter(const ChrfOptions& options)
       : options_(options), characters_(options.char_order), words_(options.word_order) {}
 
   // The counts of the reference with the best score for this sentence.
@@ -153,7 +153,7 @@ ChrfScore chrf(std::span<const std::string> hypotheses,
   ChrfScore score;
   score.counts.resize(static_cast<size_t>(options.char_order) +
                       static_cast<size_t>(options.word_order));
-  Counter counter(options);
+  ChrfCounter counter(options);
   for (size_t i = 0; i < hypotheses.size(); ++i) {
     check(!references[i].empty(), "[chrf] sentence {} has 0 references, expected 1 or more", i + 1);
     const std::vector<ChrfCounts> counts = counter.count(hypotheses[i], references[i]);

@@ -150,7 +150,7 @@ export function readMidi(bytes) {
     });
     if (events.length > 2 * kMostNotes) throw new Error(`This MIDI file has more than ${kMostNotes} notes.`);
   }
-  // Of one tick: first the keys that go up, so that a repeated one sounds twice.
+  // Within a tick, the keys that go up come first, so that a repeated one sounds twice.
   events.sort((a, b) => a.tick - b.tick || (a.velocity > 0) - (b.velocity > 0));
   const notes = pairNotes(events, clockOf(tempos, division));
   if (notes.length === 0) throw new Error("This MIDI file has no notes.");

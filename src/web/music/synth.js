@@ -60,13 +60,15 @@ export class Synth {
       ["triangle", 1, 1],
       ["sine", 2, 0.28],
       ["sine", 3.003, 0.08],
-    ].map(([type, times, share]) => {
-      const tone = new OscillatorNode(context, { type, frequency: frequency * times });
-      tone.connect(new GainNode(context, { gain: share })).connect(volume);
-      tone.start(at);
-      tone.stop(quiet);
-      return tone;
-    });
+    ]
+      .filter(([, times]) => frequency * times < context.sampleRate / 2) // nothing higher can sound
+      .map(([type, times, share]) => {
+        const tone = new OscillatorNode(context, { type, frequency: frequency * times });
+        tone.connect(new GainNode(context, { gain: share })).connect(volume);
+        tone.start(at);
+        tone.stop(quiet);
+        return tone;
+      });
     volume.connect(filter).connect(this.input);
     const voice = { volume, tones };
     this.voices.add(voice);

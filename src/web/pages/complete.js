@@ -1,10 +1,12 @@
-// A language model continues a text token by token, and shows the alternatives it considered.
+// A language model continues a text token by token, and shows what else it considered.
 import { postJson, postStream } from "../api.js";
 import { announce, element } from "../dom.js";
 import { AttentionView } from "../parts/attention.js";
-import { button, card, modelPicker, numberField, slider, textField } from "../parts/controls.js";
+import { button, card, modelPicker, numberField, temperatureSlider, textField, topPSlider } from "../parts/controls.js";
+import { ExampleButtons, examplesOf } from "../parts/examples.js";
 import { Job } from "../parts/job.js";
 import { Notice } from "../parts/states.js";
+import { edgesOf, levelNames } from "../parts/surprise.js";
 import { TokenStrip } from "../parts/token_strip.js";
 
 export const about = {
@@ -12,18 +14,17 @@ export const about = {
   title: "Complete",
   abilities: ["complete"],
   wants: "language model",
-  lead: "Give a beginning; the model continues. The stronger a token is coloured, the less likely it was.",
+  lead: "Enter a prompt; the model continues it. Colours show how surprising each token was to the model.",
   start: {
-    text: "Start the server with a language model, such as GPT-2's folder:",
+    text: "Start the server with a language model, such as GPT-2:",
     command: "heed serve --model gpt2=models/gpt2",
   },
 };
 
 const kAlternatives = 5;
 const kLookAgain = 100; // new tokens up to which attention follows by itself
-const kAttentionLetters = 1500; // of the text's end that attention is asked for; maps grow with the square
 
-const kEnds = { stop: "The model ended the text.", length: "Cut at the length limit." };
+const kEnds = { stop: "The model ended the text.", length: "The token limit was reached." };
 
 class CompletePage {
   constructor(studio) {
@@ -31,27 +32,21 @@ class CompletePage {
     this.prompt = textField({
       label: "Prompt",
       rows: 4,
-      value: "The old lighthouse keeper opened the door and",
+      placeholder: "Type a prompt here",
+      oninput: () => this.#textChanged(),
+    });
+    this.examples = new ExampleButtons({
+      use: (text) => {
+        this.prompt.input.value = text;
+        this.#textChanged();
+        this.prompt.input.focus();
+      },
     });
     this.prompt.input.onkeydown = (event) => {
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) this.#start();
     };
-    this.temperature = slider({
-      label: "Temperature",
-      min: 0,
-      max: 2,
-      step: 0.05,
-      value: 0.8,
-      format: (value) => value.toFixed(2),
-    });
-    this.topP = slider({
-      label: "Top-p",
-      min: 0.05,
-      max: 1,
-      step: 0.01,
-      value: 0.95,
-      format: (value) => value.toFixed(2),
-    });
+    this.temperature = temperatureSlider({ max: 2, value: 0.8 });
+    this.topP = topPSlider({ value: 0.95 });
     this.most = numberField({ label: "Tokens", value: 60, min: 1, max: 4096 });
     this.seed = numberField({ label: "Seed", min: 0, placeholder: "random" });
     this.notice = new Notice({
@@ -62,18 +57,28 @@ class CompletePage {
       seed: this.seed.input,
     });
     this.strip = new TokenStrip({ take: (before, text) => this.#go(before + text) });
-    this.status = element("p", { class: "hint", role: "status" }, "Nothing written yet.");
+    this.status = element("p", { class: "hint strip-status", role: "status" }, "Nothing generated yet.");
     this.go = button("Complete", { class: "primary", onclick: () => this.#start() });
     this.stop = button("Stop", { disabled: true, onclick: () => this.writing.stop() });
     this.keep = button("Use as prompt", { disabled: true, onclick: () => this.#keep() });
     this.writing = new Job({ notice: this.notice, busy: (busy) => this.#busy(busy) });
-    this.attention = new AttentionView({ names: { source: "token", target: "token" }, view: "heat" });
+    this.attention = new AttentionView({
+      names: { source: "token", target: "token that was read", produced: "token that follows" },
+      view: "heat",
+    });
     this.attentionNotice = new Notice();
-    this.looking = new Job({ notice: this.attentionNotice });
+    this.attentionPart = element("p", { class: "hint", role: "status" });
+    this.looking = new Job({ notice: this.attentionNotice, failed: () => this.#clearAttention() });
+    this.legend = element("div", { class: "legend surprise", role: "group", "aria-label": "Colours" });
     this.attentionCard = card(
       "Attention",
-      element("p", { class: "hint" }, "How much every token of the text looks at those before it."),
+      element(
+        "p",
+        { class: "hint" },
+        "Each row is a token of the text; its colours show how much the model attended to each token before it to predict that token.",
+      ),
       button("Show the attention of the text", { onclick: () => this.#look() }),
+      this.attentionPart,
       this.attentionNotice.element,
       this.attention.element,
     );
@@ -86,6 +91,7 @@ class CompletePage {
         card(
           "Text",
           this.prompt.element,
+          this.examples.element,
           element(
             "div",
             { class: "row" },
@@ -96,15 +102,8 @@ class CompletePage {
           ),
           this.notice.element,
           this.strip.element,
+          this.legend,
           this.status,
-          element(
-            "div",
-            { class: "legend probabilities", "aria-hidden": true },
-            element("span", { class: "c0" }, "unlikely"),
-            element("span", { class: "c1" }),
-            element("span", { class: "c2" }),
-            element("span", { class: "c3" }, "certain"),
-          ),
         ),
         card(
           "Settings",
@@ -124,8 +123,41 @@ class CompletePage {
     const { model } = this.picker;
     this.attentionCard.hidden = !model.abilities.includes("attention");
     if (model.context) this.most.input.max = model.context;
-    this.attention.clear();
+    const examples = examplesOf(model, "complete");
+    if (this.examples.isOurs(this.prompt.value)) this.prompt.input.value = examples.texts[0];
+    this.examples.show(examples);
+    this.#showColours(edgesOf(model.vocabulary));
+    this.writing.stop();
+    this.strip.clear();
+    this.status.textContent = "Nothing generated yet.";
+    this.#textChanged();
     this.isLooking = false;
+  }
+
+  // The same token surprises one model more than another.
+  #showColours(edges) {
+    this.strip.edges = edges;
+    this.legend.replaceChildren(
+      element("strong", {}, "Surprise, −log₂ p:"),
+      ...levelNames(edges).map((name, level) => element("span", { class: `s${level}` }, name)),
+    );
+  }
+
+  // A map of another text is worse than none.
+  #textChanged() {
+    if (this.strip.tokens.length === 0) this.#clearAttention();
+  }
+
+  #clearAttention() {
+    this.attention.clear();
+    this.attentionPart.textContent = "";
+  }
+
+  use({ model, text }) {
+    if (model) this.picker.use(model);
+    if (!text) return;
+    this.prompt.input.value = text;
+    this.#textChanged();
   }
 
   #busy(busy) {
@@ -149,6 +181,9 @@ class CompletePage {
     let end = null;
     const isWhole = await this.writing.run(async (signal) => {
       this.strip.clear(prompt);
+      this.looking.stop();
+      this.attentionNotice.clear();
+      this.#clearAttention();
       this.status.textContent = "Reading the prompt…";
       const request = {
         model: this.picker.model.id,
@@ -167,30 +202,40 @@ class CompletePage {
         this.status.textContent = this.#speed(began);
       }
     });
-    const said = isWhole ? (kEnds[end] ?? "") : this.notice.element.hidden ? "Stopped." : "";
-    this.status.textContent = `${this.#speed(began)} ${said}`;
+    const isFailed = !this.notice.element.hidden;
+    const said = isWhole ? (kEnds[end] ?? "") : isFailed ? "" : "Stopped.";
+    this.status.textContent = isFailed ? "" : `${this.#speed(began)} ${said}`;
     if (!isWhole) return;
     announce(this.strip.written);
-    // Of a long text only when it is asked for: it may be too long for the server.
+    // For a long text it takes a while, so it is done only when asked for.
     if (this.isLooking && this.strip.tokens.length <= kLookAgain) await this.#look();
   }
 
   #speed(began) {
     const count = this.strip.tokens.length;
     const seconds = (performance.now() - began) / 1000;
-    return `${count} ${count === 1 ? "token" : "tokens"}, ${(count / seconds).toFixed(1)} a second.`;
+    return `${count} ${count === 1 ? "token" : "tokens"}, ${(count / seconds).toFixed(1)} per second.`;
   }
 
   async #look() {
     this.isLooking = true;
-    const text = ((this.strip.prompt || this.prompt.value) + this.strip.written).slice(-kAttentionLetters);
+    const text = this.strip.tokens.length > 0 ? this.strip.prompt + this.strip.written : this.prompt.value;
     await this.looking.run(async (signal) => {
-      this.attention.show(await postJson("v1/attention", { model: this.picker.model.id, text }, { signal }));
+      const answer = await postJson(
+        "v1/attention",
+        { model: this.picker.model.id, text, crop: true },
+        { signal },
+      );
+      this.attention.show(answer);
+      // The server reads the end of a text that is too long for maps.
+      this.attentionPart.textContent = answer.left_out
+        ? `The text is longer than attention can be shown for; these are its last ${answer.tokens.length} tokens.`
+        : "";
     });
   }
 }
 
 export const make = (studio) => {
   const page = new CompletePage(studio);
-  return { element: page.element, useModel: (id) => page.picker.use(id) };
+  return { element: page.element, use: (wanted) => page.use(wanted) };
 };

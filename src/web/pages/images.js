@@ -2,7 +2,16 @@
 import { postStream } from "../api.js";
 import { bytesOf } from "../bytes.js";
 import { announce, element, save } from "../dom.js";
-import { button, card, choice, modelPicker, numberField, segments, slider } from "../parts/controls.js";
+import {
+  button,
+  card,
+  choice,
+  modelPicker,
+  numberField,
+  segments,
+  slider,
+  temperatureSlider,
+} from "../parts/controls.js";
 import { Job } from "../parts/job.js";
 import { Notice } from "../parts/states.js";
 import { base64OfBlob, encodePng, fitPicture, pngUrl } from "../png.js";
@@ -12,9 +21,9 @@ export const about = {
   title: "Images",
   abilities: ["image"],
   wants: "image model",
-  lead: "Watch images being drawn, pixel after pixel: from nothing, from their upper part, or from a small picture.",
+  lead: "Watch the model draw images pixel by pixel: new ones, the rest of a given one, or a larger version of a small one.",
   start: {
-    text: "Start the server with a model that heed train made from images:",
+    text: "Start the server with a model that heed train has trained on images:",
     command: "heed serve --model digits=runs/mnist",
   },
 };
@@ -32,17 +41,10 @@ class ImagesPage {
     this.modes = segments({ label: "What to do", options: [], onchange: (mode) => this.#setMode(mode) });
     this.count = slider({ label: "Images", min: 1, max: 16, step: 1, value: 8 });
     this.class = choice({ label: "Class", options: [] });
-    this.temperature = slider({
-      label: "Temperature",
-      min: 0.1,
-      max: 1.5,
-      step: 0.05,
-      value: 1,
-      format: (value) => value.toFixed(2),
-    });
+    this.temperature = temperatureSlider({ min: 0.1, value: 1 });
     this.seed = numberField({ label: "Seed", min: 0, placeholder: "random" });
     this.rows = slider({
-      label: "Rows kept",
+      label: "Rows to keep",
       min: 1,
       max: 2,
       step: 1,
@@ -77,7 +79,14 @@ class ImagesPage {
       element(
         "div",
         { class: "wide-narrow" },
-        card("Images", this.progress, this.grid, this.status),
+        card(
+          "Images",
+          element("div", { class: "row" }, this.go, this.stop),
+          this.notice.element,
+          this.progress,
+          this.grid,
+          this.status,
+        ),
         card(
           "Settings",
           this.picker.element,
@@ -88,8 +97,6 @@ class ImagesPage {
           this.class.element,
           this.temperature.element,
           this.seed.element,
-          element("div", { class: "row" }, this.go, this.stop),
-          this.notice.element,
         ),
       ),
     );
@@ -123,7 +130,7 @@ class ImagesPage {
         element(
           "p",
           { class: "hint" },
-          "A picture from a file, or drop one here. It is cut to the model's size.",
+          "Choose a picture or drop one here. It is cropped to the size that the model reads.",
         ),
       ),
     );
@@ -145,7 +152,7 @@ class ImagesPage {
     const modes = modesOf(model);
     this.given = null;
     this.grid.replaceChildren();
-    this.status.textContent = `${model.columns} by ${model.rows} pixels, ${model.channels === 1 ? "grey" : "colours"}.`;
+    this.status.textContent = `The model draws ${model.columns} by ${model.rows} pixels ${model.channels === 1 ? "in grey" : "in colour"}.`;
     this.modes.fill(
       modes.map((mode) => [mode, kModes[mode].name]),
       modes[0],
@@ -186,7 +193,7 @@ class ImagesPage {
         columns,
       };
     } catch {
-      this.notice.show(new Error("This file is no picture that the browser can read."));
+      this.notice.show(new Error("The browser cannot read this file as a picture."));
     }
     this.#drawGiven();
   }
@@ -275,7 +282,7 @@ class ImagesPage {
       modesOf(this.picker.model).includes("complete") &&
         button("Vary", {
           "aria-label": `Vary image ${i + 1}`,
-          title: "Keep its upper part and draw the rest anew",
+          title: "Keep the upper part and draw the rest again",
           onclick: async () => {
             this.modes.choose("complete");
             await this.#give(blob());
@@ -287,5 +294,5 @@ class ImagesPage {
 
 export const make = (studio) => {
   const page = new ImagesPage(studio);
-  return { element: page.element, useModel: (id) => page.picker.use(id) };
+  return { element: page.element, use: ({ model }) => page.picker.use(model) };
 };

@@ -16,6 +16,8 @@ import {
   slider,
   table,
   tableBehind,
+  temperatureSlider,
+  topPSlider,
 } from "../parts/controls.js";
 import { Job } from "../parts/job.js";
 import { NoteAttention } from "../parts/note_attention.js";
@@ -28,9 +30,9 @@ export const about = {
   title: "Music",
   abilities: ["music"],
   wants: "music model",
-  lead: "Write a motif, or drop a MIDI file. The model continues it; you hear the music and see what the model looked back at.",
+  lead: "Write a motif or drop a MIDI file, and the model continues it. Listen to the result, and see which notes each new note attended to.",
   start: {
-    text: "Start the server with a model that heed train made from MIDI files:",
+    text: "Start the server with a model that heed train has trained on MIDI files:",
     command: "heed serve --model piano=runs/piano",
   },
 };
@@ -78,12 +80,12 @@ class MusicPage {
       },
     });
     this.#makeControls();
-    this.notes = tableBehind("The notes as a table", () => this.#table());
+    this.notes = tableBehind("Notes as a table", () => this.#table());
     this.element = element(
       "div",
       { class: "stack" },
       element("div", { class: "wide-narrow" }, this.#rollCard(hint), this.#settingsCard()),
-      (this.looksCard = card("What each new note looked back at", this.looks.element)),
+      (this.looksCard = card("Attention of the new notes", this.looks.element)),
     );
     this.looksCard.hidden = true;
     this.#setMotif(kMotifs.arpeggios.notes);
@@ -92,8 +94,8 @@ class MusicPage {
 
   #makeControls() {
     this.example = choice({
-      label: "Begin with",
-      options: [...Object.entries(kMotifs).map(([name, motif]) => [name, motif.name]), ["own", "your own"]],
+      label: "Motif",
+      options: [...Object.entries(kMotifs).map(([name, motif]) => [name, motif.name]), ["own", "Your own"]],
       value: "arpeggios",
       onchange: (name) => {
         if (kMotifs[name]) this.#replace(kMotifs[name].notes, name);
@@ -120,7 +122,7 @@ class MusicPage {
       this.file.value = "";
     };
     this.keepSeconds = slider({
-      label: "Seconds to keep of the file",
+      label: "Length taken from the file",
       min: 1,
       max: 30,
       step: 0.5,
@@ -129,7 +131,7 @@ class MusicPage {
       oninput: () => this.#crop(),
     });
     this.keepSeconds.element.hidden = true;
-    this.play = button("Play", { class: "primary", onclick: () => this.#togglePlay() });
+    this.play = button("Play", { onclick: () => this.#togglePlay() });
     this.seconds = slider({
       label: "New music",
       min: 1,
@@ -138,22 +140,8 @@ class MusicPage {
       value: 10,
       format: (value) => `${value} s`,
     });
-    this.temperature = slider({
-      label: "Temperature",
-      min: 0,
-      max: 1.5,
-      step: 0.05,
-      value: 0.95,
-      format: (value) => value.toFixed(2),
-    });
-    this.topP = slider({
-      label: "Top-p",
-      min: 0.05,
-      max: 1,
-      step: 0.01,
-      value: 0.98,
-      format: (value) => value.toFixed(2),
-    });
+    this.temperature = temperatureSlider({ value: 0.95 });
+    this.topP = topPSlider({ value: 0.98 });
     this.seed = numberField({ label: "Seed", min: 0, placeholder: "random" });
     this.notice = new Notice({
       seconds: this.seconds.input,
@@ -167,7 +155,7 @@ class MusicPage {
     this.stop = button("Stop", { disabled: true, onclick: () => this.composing.stop() });
     this.more = button("Keep and continue", {
       disabled: true,
-      title: "Everything becomes the motif",
+      title: "Make the whole piece the motif and continue it",
       onclick: () => this.#keep(),
     });
     this.download = button("Download MIDI", {
@@ -185,7 +173,7 @@ class MusicPage {
   }
 
   #rollCard(hint) {
-    const drop = element("div", { class: "drop" }, this.roll.element);
+    const drop = element("div", { class: "drop" }, this.roll.frame);
     drop.ondragover = (event) => {
       event.preventDefault();
       drop.classList.add("over");
@@ -201,7 +189,6 @@ class MusicPage {
       element(
         "div",
         { class: "bar-row" },
-        this.play,
         this.example.element,
         this.step.element,
         button("Open MIDI…", { onclick: () => this.file.click() }),
@@ -215,23 +202,27 @@ class MusicPage {
         "div",
         { class: "legend blocks" },
         namedNote("--motif", "motif"),
-        namedNote("--new", "new"),
-        namedNote("--link", "looked at"),
+        namedNote("--new", "new notes"),
+        namedNote("--link", "attended to"),
       ),
+      element("div", { class: "row" }, this.go, this.stop, this.play, this.more, this.download),
+      this.progress,
+      this.status,
+      this.notice.element,
       element(
         "p",
         { class: "hint", id: hint },
-        "Drag to draw a note, double click removes it; or drop a MIDI file here. With the keyboard: arrows move, ",
+        "Drag to draw a note, double-click to remove it, or drop a MIDI file here. With the keyboard, the arrow keys move the cursor, ",
         element("kbd", {}, "Enter"),
-        " adds or removes, ",
+        " adds or removes a note, ",
         element("kbd", {}, "A"),
         " to ",
         element("kbd", {}, "K"),
-        " write like piano keys, ",
+        " enter notes like piano keys, and ",
         element("kbd", {}, "+"),
-        " ",
+        " and ",
         element("kbd", {}, "−"),
-        " change the length.",
+        " change its length.",
       ),
       this.notes,
     );
@@ -239,17 +230,12 @@ class MusicPage {
 
   #settingsCard() {
     return card(
-      "Continue",
+      "Settings",
       this.picker.element,
       this.seconds.element,
       this.temperature.element,
       this.topP.element,
       this.seed.element,
-      element("div", { class: "row" }, this.go, this.stop),
-      this.progress,
-      this.status,
-      this.notice.element,
-      element("div", { class: "row" }, this.more, this.download),
     );
   }
 
@@ -276,7 +262,7 @@ class MusicPage {
     this.roll.show({ notes: this.motif });
     this.looksCard.hidden = true;
     this.more.disabled = this.download.disabled = true;
-    this.status.textContent = notes.length === 0 ? "Without a motif the model improvises." : "";
+    this.status.textContent = notes.length === 0 ? "Without a motif, the model improvises." : "";
     this.notes.ontoggle();
   }
 
@@ -290,8 +276,7 @@ class MusicPage {
   async #load(file) {
     this.notice.clear();
     try {
-      if (file.size > kMostFile)
-        throw new Error(`${file.name} has ${file.size} bytes, more than ${kMostFile}.`);
+      if (file.size > kMostFile) throw new Error(`${file.name} is larger than ${kMostFile >> 20} MB.`);
       const notes = readMidi(new Uint8Array(await file.arrayBuffer()));
       const first = notes[0].start;
       this.loaded = notes.map((note) => ({ ...note, start: note.start - first, end: note.end - first }));
@@ -329,10 +314,7 @@ class MusicPage {
   }
 
   #moved(seconds) {
-    this.roll.playhead = seconds;
-    if (this.roll.x(seconds) > this.roll.width - 40)
-      this.roll.element.scrollLeft = seconds * this.roll.second - 40;
-    else this.roll.draw();
+    this.roll.follow(seconds);
   }
 
   #ended() {
@@ -355,7 +337,7 @@ class MusicPage {
     };
     return this.composing.run(async (signal) => {
       this.progress.value = 0;
-      this.status.textContent = "Listening to the motif…";
+      this.status.textContent = "Reading the motif…";
       for await (const event of postStream("v1/music/continue", request, { signal })) {
         if (event.notes) this.#show(event);
         else {
@@ -370,7 +352,7 @@ class MusicPage {
     this.result = result;
     this.roll.show({ notes: result.notes, motifEnd: result.motif_end });
     const fresh = result.notes.filter((note) => this.roll.isNew(note)).length;
-    this.status.textContent = `${fresh} new notes, ${result.duration.toFixed(1)} s in all.`;
+    this.status.textContent = `${fresh} new notes, ${result.duration.toFixed(1)} s in total.`;
     this.more.disabled = false;
     this.download.disabled = !result.midi;
     this.looksCard.hidden = !result.attention?.layers?.length || result.attention.queries.length === 0;
@@ -395,5 +377,9 @@ class MusicPage {
 
 export const make = (studio) => {
   const page = new MusicPage(studio);
-  return { element: page.element, hidden: () => page.player.stop(), useModel: (id) => page.picker.use(id) };
+  return {
+    element: page.element,
+    hidden: () => page.player.stop(),
+    use: ({ model }) => page.picker.use(model),
+  };
 };

@@ -1,85 +1,84 @@
-// What is here: the models and what they can do, the server's state, and what else there could be.
+// What is here: the models, what they do and how fast, the server's state, and what else there could be.
 import { getJson, getText } from "../api.js";
 import { element } from "../dom.js";
 import { icon } from "../icons.js";
 import { card, table, tableBehind } from "../parts/controls.js";
 import { niceNumber } from "../parts/line_chart.js";
+import { tasksOf } from "../parts/model_tasks.js";
+import { Poll } from "../parts/poll.js";
 import { Notice } from "../parts/states.js";
-import { readMetrics, summary } from "../prometheus.js";
+import { readMetrics, summary, valueOf } from "../prometheus.js";
 
 export const about = {
   id: "overview",
   title: "Overview",
-  abilities: [],
-  lead: "Self-attention models that run here, and what each can do.",
+  lead: "The models on this server, and how it is doing.",
+  isUseful: () => true,
 };
 
 const kEvery = 5000; // milliseconds
-const kAbilityPages = {
-  translate: "translate",
-  complete: "complete",
-  fill: "understand",
-  classify: "understand",
-  embed: "understand",
-  music: "music",
-  image: "images",
-};
-const kAbilityNames = {
-  translate: "translates",
-  complete: "completes texts",
-  fill: "fills gaps",
-  classify: "classifies",
-  embed: "compares texts",
-  music: "continues music",
-  accompany: "accompanies",
-  image: "draws images",
-  attention: "shows its attention",
-};
 
 function factsOf(model) {
   const { rows, columns, channels } = model;
   return [
-    ["kind", model.kind],
-    ["languages", model.source && model.target && `${model.source} → ${model.target}`],
-    ["context", model.context && `${niceNumber(model.context)} tokens`],
-    ["vocabulary", model.vocabulary && niceNumber(model.vocabulary)],
-    ["parameters", model.parameters && niceNumber(model.parameters)],
-    ["numbers", model.dtype],
-    ["images", rows && `${columns} × ${rows}, ${channels === 1 ? "grey" : "colour"}`],
-    ["classes", model.classes?.length],
-    ["labels", model.labels?.join(", ")],
-    ["music", model.form],
+    ["Architecture", model.kind],
+    ["Size", model.parameters && `${niceNumber(model.parameters)} parameters`],
+    ["Context", model.context && `${niceNumber(model.context)} tokens`],
+    ["Vocabulary", model.vocabulary && `${niceNumber(model.vocabulary)} tokens`],
+    ["Images", rows && `${columns} × ${rows}, ${channels === 1 ? "grey" : "colour"}`],
+    ["Classes", model.classes?.length],
   ].filter(([, value]) => value);
 }
 
-function modelCard(model) {
-  const pages = model.abilities.map((ability) =>
-    element(
+const fact = (name, value) => element("div", {}, element("dt", {}, name), element("dd", {}, value));
+
+const withoutPage = ({ abilities }) =>
+  abilities.includes("accompany")
+    ? "Accompanies a melody. The studio has no page for it; send melodies to /v1/music/accompany."
+    : "The studio has no page for this model.";
+
+class ModelCard {
+  constructor(model) {
+    this.model = model;
+    this.speed = element("dd", {}, "not used yet");
+    const tasks = tasksOf(model);
+    const [first, ...others] = tasks;
+    this.element = element(
       "li",
-      {},
-      kAbilityPages[ability]
-        ? element(
-            "a",
-            { class: "ability", href: `#/${kAbilityPages[ability]}?model=${encodeURIComponent(model.id)}` },
-            icon(kAbilityPages[ability]),
-            kAbilityNames[ability],
-          )
-        : element("span", { class: "ability" }, kAbilityNames[ability] ?? ability),
-    ),
-  );
-  return element(
-    "li",
-    { class: "card model-card" },
-    element("h3", {}, model.id),
-    element(
-      "dl",
-      { class: "facts small" },
-      factsOf(model).map(([name, value]) =>
-        element("div", {}, element("dt", {}, name), element("dd", {}, `${value}`)),
+      { class: "card model-card" },
+      element("h3", {}, first && icon(first.page), model.id),
+      element("p", {}, tasks.map(({ does }) => does).join(" ") || withoutPage(model)),
+      first?.example && element("q", { class: "sample" }, first.example.replace("\t", " | ")),
+      element(
+        "dl",
+        { class: "facts small" },
+        factsOf(model).map(([name, value]) => fact(name, `${value}`)),
+        element("div", {}, element("dt", {}, "Speed"), this.speed),
       ),
-    ),
-    element("ul", { class: "abilities" }, pages),
-  );
+      first &&
+        element(
+          "div",
+          { class: "row actions" },
+          element(
+            "a",
+            { class: "button primary", href: first.href, "aria-label": `Try it: ${model.id}` },
+            "Try it",
+          ),
+          others.map(({ can, href }) => element("a", { class: "ability", href }, can)),
+        ),
+    );
+  }
+
+  // Tokens that it read and generated, by the time it worked.
+  show(families) {
+    const total = (name) => valueOf(families, name, { model: this.model.id }) ?? 0;
+    const tokens = total("heed_prompt_tokens_total") + total("heed_generated_tokens_total");
+    const seconds = total("heed_turn_seconds_total");
+    this.speed.textContent =
+      tokens > 0 && seconds > 0
+        ? `${niceNumber(Math.round(tokens / seconds))} tokens per second`
+        : "not used yet";
+  }
 }
 
 const missingPage = (page) =>
@@ -87,7 +86,7 @@ const missingPage = (page) =>
     "li",
     {},
     element("a", { href: `#/${page.id}` }, icon(page.id), element("strong", {}, page.title)),
-    element("span", { class: "hint" }, page.start.command),
+    element("code", { class: "hint" }, page.start.command),
   );
 
 class OverviewPage {
@@ -95,46 +94,42 @@ class OverviewPage {
     this.notice = new Notice();
     this.facts = element("dl", { class: "facts" });
     this.families = [];
+    this.cards = studio.models.map((model) => new ModelCard(model));
     this.metrics = tableBehind("All metrics", () =>
       table(
         ["metric", "value"],
         this.families.map((family) => [family.help || family.name, niceNumber(summary(family))]),
       ),
     );
-    const missing = studio.pages.filter((page) => !studio.isUseful(page.id));
+    const missing = studio.pages.filter((page) => !studio.isUseful(page));
     this.element = element(
       "div",
       { class: "stack" },
-      card("Server", this.notice.element, this.facts, this.metrics),
       element(
         "section",
         { "aria-labelledby": "models-title" },
         element("h2", { id: "models-title", class: "free" }, "Models"),
-        studio.models.length > 0
-          ? element("ul", { class: "models" }, studio.models.map(modelCard))
+        this.cards.length > 0
+          ? element(
+              "ul",
+              { class: "models" },
+              this.cards.map((one) => one.element),
+            )
           : element(
               "p",
               { class: "card empty" },
-              "No model is served. Start the server with one: heed serve --model NAME=FOLDER",
+              "This server has no models. Start it with one: ",
+              element("code", {}, "heed serve --model NAME=FOLDER"),
             ),
       ),
+      card("Server", this.notice.element, this.facts, this.metrics),
       missing.length > 0 &&
         card("What else could be here", element("ul", { class: "missing" }, missing.map(missingPage))),
     );
-  }
-
-  shown() {
-    this.isShown = true;
-    this.#look();
-  }
-
-  hidden() {
-    this.isShown = false;
-    clearTimeout(this.timer);
+    this.poll = new Poll({ every: kEvery, look: () => this.#look() });
   }
 
   async #look() {
-    clearTimeout(this.timer);
     try {
       const [health, text] = await Promise.all([getJson("health"), getText("metrics")]);
       this.notice.clear();
@@ -143,7 +138,6 @@ class OverviewPage {
     } catch (error) {
       this.notice.show(error);
     }
-    if (this.isShown) this.timer = setTimeout(() => this.#look(), kEvery);
   }
 
   // The first family whose name has all these words.
@@ -156,22 +150,19 @@ class OverviewPage {
     const facts = [
       ["Status", health.status],
       ["Models", `${health.models}`],
-      this.#about("Requests", ["requests", "total"]),
-      this.#about("Tokens made", ["tokens", "total"]),
-      this.#about("Waiting", ["queue"]),
-      this.#about("Slots busy", ["slots", "busy"]),
+      this.#about("Requests", ["jobs", "total"]),
+      this.#about("Tokens generated", ["generated", "tokens"]),
+      this.#about("Waiting requests", ["queued"]),
+      this.#about("Busy slots", ["slots", "busy"]),
       this.#about("Memory", ["resident"], (bytes) => `${niceNumber(Math.round(bytes / 1e6))} MB`),
     ];
-    this.facts.replaceChildren(
-      ...facts
-        .filter(Boolean)
-        .map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
-    );
+    this.facts.replaceChildren(...facts.filter(Boolean).map(([name, value]) => fact(name, value)));
+    this.cards.forEach((one) => one.show(this.families));
     if (!this.metrics.contains(document.activeElement)) this.metrics.ontoggle();
   }
 }
 
 export const make = (studio) => {
   const page = new OverviewPage(studio);
-  return { element: page.element, shown: () => page.shown(), hidden: () => page.hidden() };
+  return { element: page.element, shown: () => page.poll.start(), hidden: () => page.poll.stop() };
 };

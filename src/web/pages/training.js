@@ -1,27 +1,67 @@
-// A run as it trains: curves, speed, and what the model made of examples.
+// A run as it trains: curves, speed, and examples of what the model produces.
 import { getJson } from "../api.js";
 import { element } from "../dom.js";
 import { card, choice } from "../parts/controls.js";
 import { LineChart, niceNumber } from "../parts/line_chart.js";
+import { metricName } from "../parts/metric_names.js";
+import { Poll } from "../parts/poll.js";
 import { Notice } from "../parts/states.js";
 
 export const about = {
   id: "training",
   title: "Training",
-  abilities: [],
-  wants: "run to follow",
-  lead: "Follows a run while it trains.",
+  wants: "training run",
+  lead: "Follow a run while it trains.",
+  isUseful: ({ runs }) => runs.length > 0,
   start: {
-    text: "Tell the server which run to follow, while heed train works on it or afterwards:",
+    text: "Tell the server which run to follow, while heed train is working on it or afterwards:",
     command: "heed serve --run runs/multi30k",
   },
 };
 
 const kEvery = 2000; // milliseconds
 const kShownExamples = 5;
+const kManyPoints = 30; // from here on a smoothed curve says more than the points do
+const kWindow = 12; // points on each side that a smoothed one is the mean of, at most
+
+const kTasks = {
+  translate: "Translation",
+  translate_parallel: "Parallel translation",
+  translate_blockwise: "Blockwise translation",
+  translate_latent: "Translation through latents",
+  language: "Language model",
+  masked: "Masked language model",
+  classify: "Classification",
+  similarity: "Similarity",
+  summarise: "Summarisation",
+  music: "Music",
+  accompany: "Accompaniment",
+  image: "Images",
+};
+// What people quote for a task whose score is its loss.
+const kFromLoss = {
+  language: { metric: "perplexity", of: Math.exp },
+  summarise: { metric: "perplexity", of: Math.exp },
+  image: { metric: "bits_per_dimension", of: (loss) => loss / Math.LN2 },
+};
 
 const pointsOf = (rows, name) =>
   rows.map((row) => ({ x: row.step, y: row[name] })).filter((point) => typeof point.y === "number");
+
+// The mean of as many points on both sides, so that the curve does not lag behind.
+function smoothed(points) {
+  return points.map(({ x }, i) => {
+    const side = Math.min(kWindow, i, points.length - 1 - i);
+    const near = points.slice(i - side, i + side + 1);
+    return { x, y: near.reduce((sum, point) => sum + point.y, 0) / near.length };
+  });
+}
+
+function withMetric(task, row) {
+  if (row.metric || !kFromLoss[task] || typeof row.loss !== "number") return row;
+  const { metric, of } = kFromLoss[task];
+  return { ...row, metric, value: of(row.loss) };
+}
 
 class TrainingPage {
   constructor(studio) {
@@ -29,7 +69,7 @@ class TrainingPage {
       label: "Run",
       options: studio.runs.map((run) => [run.name, run.name]),
       value: studio.runs[0].name,
-      onchange: () => this.#look(),
+      onchange: () => this.poll.now(),
     });
     this.notice = new Notice();
     this.facts = element("dl", { class: "facts" });
@@ -59,50 +99,50 @@ class TrainingPage {
       ),
       this.examplesCard,
     );
+    this.poll = new Poll({ every: kEvery, look: () => this.#look() });
   }
 
-  shown() {
-    this.isShown = true;
-    this.#look();
-  }
-
-  hidden() {
-    this.isShown = false;
-    clearTimeout(this.timer);
-  }
-
-  // Asks again after each answer, not by the clock, so that a slow server is not asked twice at once.
+  // False once there is nothing more to come.
   async #look() {
-    clearTimeout(this.timer);
     const name = this.run.value;
-    let isTraining = true;
     try {
       const run = await getJson(`v1/runs/${encodeURIComponent(name)}`);
-      if (name !== this.run.value) return;
+      if (name !== this.run.value) return true;
       this.notice.clear();
       this.#show(run);
-      isTraining = run.state !== "finished";
+      return run.state !== "finished";
     } catch (error) {
       this.notice.show(error);
-    }
-    if (this.isShown && isTraining) {
-      clearTimeout(this.timer);
-      this.timer = setTimeout(() => this.#look(), kEvery);
+      return true;
     }
   }
 
-  #show({ task, step, state, metrics, validation }) {
+  #show(run) {
+    const { task, state, metrics } = run;
+    const validation = run.validation.map((row) => withMetric(task, row));
     this.state.textContent = state;
     this.state.classList.toggle("good", state === "training");
-    const last = metrics.at(-1) ?? {},
-      lastValidation = validation.at(-1);
+    this.#showFacts(run, metrics.at(-1) ?? {}, validation.at(-1));
+    this.#showLoss(run, validation);
+    const score = validation.at(-1)?.metric;
+    this.metric.rename(score ? metricName(score) : "Validation score");
+    this.#showOptional(this.metric, "validation", "--series-3", pointsOf(validation, "value"), true);
+    this.#showOptional(this.rate, "learning rate", "--series-4", pointsOf(metrics, "rate"));
+    this.#showOptional(this.speed, "tokens per second", "--series-1", pointsOf(metrics, "tokens_per_second"));
+    this.#showExamples(validation);
+  }
+
+  #showFacts({ task, step }, last, lastValidation) {
     const facts = [
-      ["Task", task],
+      ["Task", kTasks[task] ?? task],
       ["Step", `${step}`],
       ["Epoch", last.epoch !== undefined && niceNumber(last.epoch)],
-      ["Loss", last.loss !== undefined && niceNumber(last.loss)],
-      ["Validation loss", lastValidation?.loss !== undefined && niceNumber(lastValidation.loss)],
-      [lastValidation?.metric, lastValidation?.value !== undefined && niceNumber(lastValidation.value)],
+      ["Training loss", typeof last.loss === "number" && niceNumber(last.loss)],
+      ["Validation loss", typeof lastValidation?.loss === "number" && niceNumber(lastValidation.loss)],
+      [
+        metricName(lastValidation?.metric),
+        lastValidation?.value !== undefined && niceNumber(lastValidation.value),
+      ],
       ["Tokens per second", last.tokens_per_second && niceNumber(Math.round(last.tokens_per_second))],
     ];
     this.facts.replaceChildren(
@@ -110,19 +150,31 @@ class TrainingPage {
         .filter(([name, value]) => name && value)
         .map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value))),
     );
+  }
+
+  #showLoss({ metrics, label_smoothing: labels }, validation) {
+    const points = pointsOf(metrics, "loss");
+    const isNoisy = points.length >= kManyPoints;
     this.loss.show([
-      { name: "training", colour: "--series-1", points: pointsOf(metrics, "loss") },
+      {
+        name: isNoisy ? "training, as logged" : "training",
+        colour: "--series-1",
+        points,
+        isFaint: isNoisy,
+      },
+      ...(isNoisy
+        ? [{ name: "training, moving average", colour: "--series-1", points: smoothed(points) }]
+        : []),
       { name: "validation", colour: "--series-2", points: pointsOf(validation, "loss"), dots: true },
     ]);
-    this.#showOptional(
-      this.metric,
-      lastValidation?.metric ?? "score",
-      "--series-3",
-      pointsOf(validation, "value"),
-      true,
+    this.loss.note(
+      labels > 0 && validation.length > 0
+        ? `The training loss includes label smoothing (${niceNumber(labels)}) and dropout; the validation loss has neither, so it may be the lower one.`
+        : "",
     );
-    this.#showOptional(this.rate, "learning rate", "--series-4", pointsOf(metrics, "rate"));
-    this.#showOptional(this.speed, "tokens per second", "--series-1", pointsOf(metrics, "tokens_per_second"));
+  }
+
+  #showExamples(validation) {
     const told = validation
       .filter((row) => row.example)
       .slice(-kShownExamples)
@@ -142,7 +194,7 @@ class TrainingPage {
 
   // Text, or named texts such as {source, output, reference}.
   #example(example) {
-    if (typeof example === "string") return element("p", {}, example);
+    if (typeof example === "string") return element("p", {}, example.replace(" -> ", " → "));
     return element(
       "dl",
       { class: "example" },
@@ -156,5 +208,5 @@ class TrainingPage {
 
 export const make = (studio) => {
   const page = new TrainingPage(studio);
-  return { element: page.element, shown: () => page.shown(), hidden: () => page.hidden() };
+  return { element: page.element, shown: () => page.poll.start(), hidden: () => page.poll.stop() };
 };

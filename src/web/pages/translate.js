@@ -1,9 +1,13 @@
-// Translation while typing, line by line, and what each word of the chosen line looked at.
+// Translation while typing, line by line; of the chosen line, how it filled in and what each word looked at.
 import { postJson } from "../api.js";
 import { debounce, element } from "../dom.js";
 import { AttentionView } from "../parts/attention.js";
 import { button, card, modelPicker, textField } from "../parts/controls.js";
+import { DecodingChoice } from "../parts/decoding_choice.js";
+import { ExampleButtons, examplesOf } from "../parts/examples.js";
+import { FillView } from "../parts/fill_view.js";
 import { Job } from "../parts/job.js";
+import { languageName } from "../parts/model_tasks.js";
 import { Notice } from "../parts/states.js";
 
 export const about = {
@@ -11,38 +15,37 @@ export const about = {
   title: "Translate",
   abilities: ["translate"],
   wants: "translator",
-  lead: "Type, and the translation follows. Below it: which source words every word was made from.",
+  lead: "Type a text and the translation follows. Below it you see how it filled in, and which source words each word attended to.",
   start: {
-    text: "Start the server with a folder that heed train made for translation:",
+    text: "Start the server with a translator that heed train has trained:",
     command: "heed serve --model en-de=runs/multi30k",
   },
 };
 
 const kPause = 350; // milliseconds of quiet before asking
 
-const kExamples = {
-  en: "A man in a blue shirt is standing on a ladder.\nTwo dogs are playing in the snow.",
-  de: "Ein Mann in einem blauen Hemd steht auf einer Leiter.\nZwei Hunde spielen im Schnee.",
-  fr: "Un homme en chemise bleue est debout sur une échelle.\nDeux chiens jouent dans la neige.",
-};
-
-function languageName(code) {
-  try {
-    return new Intl.DisplayNames(["en"], { type: "language" }).of(code) ?? code;
-  } catch {
-    return code; // "source" and the like are no codes
-  }
-}
-
 class TranslatePage {
   constructor(studio) {
     this.picker = modelPicker(studio.withAbility("translate"), () => this.#begin());
+    this.decoding = new DecodingChoice({
+      onchange: () => {
+        this.#waiting(true);
+        this.soon();
+      },
+    });
     this.source = textField({
       label: "Source",
-      rows: 6,
+      rows: 5,
+      placeholder: "Type a text here",
       oninput: () => {
         this.#waiting(true);
         this.soon();
+      },
+    });
+    this.examples = new ExampleButtons({
+      use: (text) => {
+        this.source.input.value = text;
+        this.#translate();
       },
     });
     this.output = element("ol", {
@@ -53,22 +56,43 @@ class TranslatePage {
     });
     this.outputName = element("span", { class: "label" });
     this.others = element("div", { class: "others" });
-    this.notice = new Notice({ q: this.source.input, text: this.source.input });
+    this.notice = new Notice(() => ({
+      q: this.source.input,
+      text: this.source.input,
+      ...this.decoding.inputs,
+    }));
+    this.fill = new FillView();
+    this.fillNotice = new Notice();
+    this.fillCard = card(
+      "How the translation fills in",
+      element(
+        "p",
+        { class: "hint" },
+        "What stands there after each pass of the decoder. Tokens that are new or have changed are marked.",
+      ),
+      this.fillNotice.element,
+      this.fill.element,
+    );
     this.attention = new AttentionView();
     this.attentionNotice = new Notice();
     this.attentionHint = element(
       "p",
       { class: "hint" },
-      "The stronger a line, the larger the weight. Point at a word to see only its lines.",
+      "A stronger line is a larger weight. Point at a word to see only its lines.",
     );
     this.attentionCard = card(
-      "What it looked at",
+      "Attention",
       this.attentionHint,
       this.attentionNotice.element,
       this.attention.element,
     );
-    this.translating = new Job({ notice: this.notice, busy: (busy) => this.#waiting(busy) });
-    this.looking = new Job({ notice: this.attentionNotice });
+    this.translating = new Job({
+      notice: this.notice,
+      busy: (busy) => this.#waiting(busy),
+      failed: () => this.#clear(),
+    });
+    this.filling = new Job({ notice: this.fillNotice, failed: () => this.fill.clear() });
+    this.looking = new Job({ notice: this.attentionNotice, failed: () => this.attention.clear() });
     this.soon = debounce(kPause, () => this.#translate());
     this.element = element(
       "div",
@@ -77,6 +101,7 @@ class TranslatePage {
         "section",
         { class: "card", "aria-label": "Translation" },
         element("div", { class: "bar-row" }, this.picker.element),
+        this.decoding.element,
         element(
           "div",
           { class: "two" },
@@ -84,15 +109,27 @@ class TranslatePage {
           element("div", { class: "field" }, this.outputName, this.output),
         ),
         this.others,
+        this.examples.element,
         this.notice.element,
       ),
+      this.fillCard,
       this.attentionCard,
     );
     this.#begin();
   }
 
+  // What is shown belongs to another text until the answer is there.
   #waiting(busy) {
     this.output.classList.toggle("waiting", busy);
+    this.fill.element.classList.toggle("waiting", busy);
+    this.attention.element.classList.toggle("waiting", busy);
+  }
+
+  #clear() {
+    this.output.replaceChildren();
+    this.others.replaceChildren();
+    this.fill.clear();
+    this.attention.clear();
   }
 
   #begin() {
@@ -100,21 +137,23 @@ class TranslatePage {
     this.source.element.querySelector("label").textContent = languageName(source);
     this.outputName.textContent = languageName(target);
     this.output.lang = target;
-    this.attention.names = { source: languageName(source), target: languageName(target) };
-    if (!this.source.value || Object.values(kExamples).includes(this.source.value)) {
-      this.source.input.value = kExamples[source] ?? kExamples.en;
-    }
+    const [from, to] = [languageName(source), languageName(target)];
+    this.attention.names = { source: from, target: `${to}, read`, produced: `${to}, written` };
+    const examples = examplesOf(this.picker.model, "translate");
+    if (this.examples.isOurs(this.source.value)) this.source.input.value = examples.texts[0] ?? "";
+    this.examples.show(examples);
+    this.decoding.begin(this.picker.model);
+    this.fill.clear();
+    this.fillCard.hidden = !this.picker.model.decodings;
+    this.attention.clear();
     this.attentionCard.hidden = !this.picker.model.abilities.includes("attention");
     this.#translate();
   }
 
-  #ask(q, alternatives, signal) {
-    const { source, target } = this.picker.model;
-    return postJson(
-      "translate",
-      { q, source, target, format: "text", ...(alternatives && { alternatives }) },
-      { signal },
-    );
+  // `more` are further fields of the request.
+  #ask(q, more, signal) {
+    const model = this.picker.model.id;
+    return postJson("translate", { q, model, format: "text", ...this.decoding.value, ...more }, { signal });
   }
 
   async #translate() {
@@ -122,15 +161,15 @@ class TranslatePage {
     const full = lines.filter((line) => line.trim());
     if (full.length === 0) {
       this.translating.stop();
+      this.filling.stop();
       this.looking.stop();
-      this.output.replaceChildren();
-      this.others.replaceChildren();
-      this.attention.clear();
+      this.notice.clear();
+      this.#clear();
       this.#waiting(false);
       return;
     }
     await this.translating.run(async (signal) => {
-      const { translatedText } = await this.#ask(full, 0, signal);
+      const { translatedText } = await this.#ask(full, {}, signal);
       this.pairs = full.map((text, i) => ({ text, translation: translatedText[i] }));
       this.#drawLines(lines);
       this.#choose(Math.min(this.#caretLine(lines), full.length - 1));
@@ -156,7 +195,7 @@ class TranslatePage {
           button(this.pairs[number].translation, {
             class: "line",
             "aria-pressed": false,
-            title: "Show what this line looked at",
+            title: "Show the attention of this line",
             onclick: () => this.#choose(number),
           }),
         );
@@ -169,15 +208,19 @@ class TranslatePage {
       .querySelectorAll(".line")
       .forEach((line, i) => line.setAttribute("aria-pressed", `${i === number}`));
     const pair = this.pairs[number];
+    const hasOthers = this.decoding.kind?.n_best ?? true;
     this.others.replaceChildren(
-      button("Other translations of this line", { class: "quiet", onclick: () => this.#showOthers(pair) }),
+      ...(hasOthers
+        ? [button("Other translations of this line", { class: "quiet", onclick: () => this.#showOthers(pair) })]
+        : []),
     );
+    this.#fillIn(pair.text);
     this.#look(pair.text, pair.translation);
   }
 
   async #showOthers(pair) {
     await this.translating.run(async (signal) => {
-      const answer = await this.#ask(pair.text, 3, signal);
+      const answer = await this.#ask(pair.text, { alternatives: 3 }, signal);
       const all = [answer.translatedText, ...(answer.alternatives ?? [])];
       this.others.replaceChildren(
         element("h3", {}, "Other translations"),
@@ -192,6 +235,20 @@ class TranslatePage {
     });
   }
 
+  use({ model, text }) {
+    if (model) this.picker.use(model);
+    if (!text || text === this.source.value) return;
+    this.source.input.value = text;
+    this.#translate();
+  }
+
+  async #fillIn(text) {
+    if (this.fillCard.hidden) return;
+    await this.filling.run(async (signal) => {
+      this.fill.show((await this.#ask(text, { trace: true }, signal)).trace);
+    });
+  }
+
   async #look(text, target) {
     if (this.attentionCard.hidden) return;
     await this.looking.run(async (signal) => {
@@ -200,13 +257,9 @@ class TranslatePage {
       );
     });
   }
-
-  useModel(id) {
-    this.picker.use(id);
-  }
 }
 
 export const make = (studio) => {
   const page = new TranslatePage(studio);
-  return { element: page.element, useModel: (id) => page.useModel(id) };
+  return { element: page.element, use: (wanted) => page.use(wanted) };
 };

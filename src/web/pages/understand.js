@@ -1,4 +1,4 @@
-// What encoders know: words that are left out, classes of texts, and which texts are alike.
+// What encoders can do: fill gaps, classify texts, and compare them.
 import { postJson } from "../api.js";
 import { element } from "../dom.js";
 import { AttentionView } from "../parts/attention.js";
@@ -13,6 +13,7 @@ import {
   tableBehind,
   textField,
 } from "../parts/controls.js";
+import { ExampleButtons, examplesOf } from "../parts/examples.js";
 import { HeatMap } from "../parts/heat_map.js";
 import { Job } from "../parts/job.js";
 import { Notice } from "../parts/states.js";
@@ -21,10 +22,10 @@ export const about = {
   id: "understand",
   title: "Understand",
   abilities: ["fill", "classify", "embed"],
-  wants: "model that understands texts",
-  lead: "Fill gaps, sort texts into classes, and see which ones mean the same.",
+  wants: "text encoder",
+  lead: "Fill gaps in a text, classify texts, and compare what they mean.",
   start: {
-    text: "Start the server with an encoder such as BERT, or a classifier that heed train made:",
+    text: "Start the server with an encoder such as BERT, or with a classifier that heed train has trained:",
     command: "heed serve --model bert=models/bert",
   },
 };
@@ -37,9 +38,24 @@ const linesOf = (text) =>
     .map((line) => line.trim())
     .filter(Boolean);
 
-// What the three have in common: a model, an input, a button, an answer or an error, and attention.
+// What the three have in common: a model, an input with examples, a button, an answer or an error, and
+// attention. An answer to another text goes away when the text changes, and `changed` is told.
 class Task {
-  constructor({ models, fields, action, work }) {
+  // `use(example)` and `first(examples)` write what the field shows: an example that was chosen, and what
+  // stands there at the beginning.
+  constructor({
+    ability,
+    models,
+    text,
+    fields,
+    action,
+    work,
+    use = (one) => one,
+    first = ([one]) => use(one),
+  }) {
+    Object.assign(this, { ability, text, work, use, first });
+    this.changed = () => {};
+    this.modelWatchers = [];
     this.picker = modelPicker(models, () => this.modelChanged());
     this.answer = element("div", { class: "answer", "aria-live": "polite" });
     this.notice = new Notice(fields);
@@ -47,12 +63,40 @@ class Task {
     this.job = new Job({
       notice: this.notice,
       busy: (busy) => this.answer.classList.toggle("waiting", busy),
+      failed: () => this.answer.replaceChildren(),
     });
-    this.work = work;
+    this.examples = new ExampleButtons({ use: (example) => this.#try(example) });
+    text.input.addEventListener("input", () => this.inputChanged());
+    this.#showExamples();
+  }
+
+  show(example) {
+    this.text.input.value = this.use(example);
+    this.inputChanged();
+  }
+
+  #try(example) {
+    this.show(example);
+    this.start();
+  }
+
+  #showExamples() {
+    const examples = examplesOf(this.picker.model, this.ability);
+    if (this.examples.isOurs(this.text.value) || this.text.value === this.begunWith)
+      this.text.input.value = this.begunWith = this.first(examples.texts);
+    this.examples.show(examples);
+  }
+
+  inputChanged() {
+    this.job.stop();
+    this.answer.replaceChildren();
+    this.changed();
   }
 
   modelChanged() {
-    this.answer.replaceChildren();
+    this.#showExamples();
+    this.inputChanged();
+    this.modelWatchers.forEach((watch) => watch());
   }
 
   start() {
@@ -60,7 +104,14 @@ class Task {
   }
 
   lay(title, ...content) {
-    return card(title, this.picker.element, ...content, this.notice.element, this.answer);
+    return card(
+      title,
+      this.picker.element,
+      ...content,
+      this.examples.element,
+      this.notice.element,
+      this.answer,
+    );
   }
 }
 
@@ -68,11 +119,18 @@ class Task {
 
 function fillView(models) {
   const text = textField({ label: "Text with gaps", rows: 3 });
-  const task = new Task({ models, fields: { text: text.input }, action: "Fill the gaps", work });
+  const task = new Task({
+    ability: "fill",
+    models,
+    text,
+    fields: { text: text.input },
+    action: "Fill the gaps",
+    work,
+  });
   const maskOf = () => task.picker.model.mask ?? "[MASK]";
-  text.input.value = `The ${maskOf()} of France is Paris, and the ${maskOf()} is warm there.`;
   const addGap = () => {
     text.input.setRangeText(maskOf(), text.input.selectionStart, text.input.selectionEnd, "end");
+    task.inputChanged();
     text.input.focus();
   };
 
@@ -87,7 +145,7 @@ function fillView(models) {
         element(
           "div",
           { class: "gap-words" },
-          element("h3", {}, masks.length > 1 ? `Gap ${i + 1}` : "The gap"),
+          element("h3", {}, masks.length > 1 ? `Gap ${i + 1}` : "Likely words"),
           element(
             "ul",
             { class: "ranked" },
@@ -97,7 +155,7 @@ function fillView(models) {
                 {},
                 button(word, {
                   class: "alternative",
-                  title: "Put it into the gap",
+                  title: "Put this word into the gap",
                   onclick: () => put(i, word),
                 }),
                 bar(probability, percent(probability)),
@@ -115,6 +173,7 @@ function fillView(models) {
     for (let i = 0; i <= gap; ++i) at = text.value.indexOf(maskOf(), at + 1);
     if (at < 0) return;
     text.input.value = text.value.slice(0, at) + word + text.value.slice(at + maskOf().length);
+    task.changed();
     if (text.value.includes(maskOf())) task.start();
     else task.answer.replaceChildren(element("p", { class: "hint" }, "All gaps are filled."));
   }
@@ -162,39 +221,43 @@ function classifyView(models) {
   const text = textField({
     label: "Texts, one per line",
     rows: 4,
-    value: "A warm and funny film that I will watch again.\nTwo hours that felt like ten.",
   });
   const pair = lineField({
     label: "Second text",
-    hint: "Only for models that judge two texts together.",
+    hint: "Only for models that classify pairs of texts.",
     placeholder: "none",
   });
   const task = new Task({
+    ability: "classify",
     models,
+    text,
+    // The second text of a pair stands behind a tab.
+    use: (example) => {
+      const [one, other = ""] = example.split("\t");
+      pair.input.value = other;
+      return one;
+    },
     fields: { text: text.input, texts: text.input, pair: pair.input },
     action: "Classify",
     work: async (signal) => {
       const texts = linesOf(text.value);
+      const model = task.picker.model.id;
+      const second = pair.element.hidden ? "" : pair.value.trim();
       const { results } = await postJson(
         "v1/classify",
-        {
-          model: task.picker.model.id,
-          texts,
-          ...(!pair.element.hidden && pair.value.trim() && { pair: pair.value.trim() }),
-        },
+        second ? { model, text: text.value.trim(), pair: second } : { model, texts },
         { signal },
       );
       task.answer.replaceChildren(...results.map((result, i) => classResult(texts[i], result)));
     },
   });
-  // Models may say whether they judge pairs; those that do not say are left the choice.
+  // A model's examples show whether it reads pairs; without any the choice is left to people.
   const showPair = () => {
-    pair.element.hidden = task.picker.model.pairs === false;
+    const { examples = [] } = task.picker.model;
+    pair.element.hidden = examples.length > 0 && !examples.some((text) => text.includes("\t"));
   };
-  task.modelChanged = () => {
-    task.answer.replaceChildren();
-    showPair();
-  };
+  pair.input.oninput = () => task.inputChanged();
+  task.modelWatchers.push(showPair);
   showPair();
   const made = task.lay("Classify", text.element, pair.element, element("div", { class: "row" }, task.go));
   return { element: made, task, text: () => linesOf(text.value)[0] ?? "" };
@@ -217,10 +280,7 @@ function cosine(a, b) {
 function embedView(models) {
   const text = textField({
     label: "Texts, one per line",
-    rows: 6,
-    value:
-      "The cat sleeps on the sofa.\nA kitten is napping on the couch.\nStocks fell sharply on Monday.\n" +
-      "The market lost three percent.\nHow do I bake bread at home?",
+    rows: 5,
   });
   const heat = new HeatMap({
     name: "Cosine similarity of the texts",
@@ -237,7 +297,11 @@ function embedView(models) {
   }
 
   const task = new Task({
+    ability: "embed",
     models,
+    text,
+    use: (example) => `${text.value.trim()}\n${example.replace("\t", "\n")}`.trim(),
+    first: (examples) => examples.join("\n").replaceAll("\t", "\n"),
     fields: { input: text.input },
     action: "Compare",
     work: async (signal) => {
@@ -255,8 +319,8 @@ function embedView(models) {
       const low = pairs.length > 0 ? Math.max(-1, pairs.at(-1).value - 0.05) : 0;
       task.answer.replaceChildren(
         heat.element,
-        element("p", { class: "hint" }, `Colours run from ${low.toFixed(2)} to 1.`),
-        element("h3", {}, "Most alike"),
+        element("p", { class: "hint" }, `Cosine similarity; colours run from ${low.toFixed(2)} to 1.`),
+        element("h3", {}, "Most similar"),
         element(
           "ul",
           { class: "pairs" },
@@ -303,9 +367,9 @@ export const make = (studio) => {
       .map(([ability, name, view]) => [ability, { name, ...view(studio.withAbility(ability)) }]),
   );
   const place = element("div", {});
-  const attention = new AttentionView({ names: { source: "token", target: "token" }, view: "heat" });
+  const attention = new AttentionView({ view: "heat" });
   const notice = new Notice();
-  const looking = new Job({ notice });
+  const looking = new Job({ notice, failed: () => attention.clear() });
   let chosen = [...views.keys()][0];
 
   const look = () =>
@@ -317,26 +381,30 @@ export const make = (studio) => {
     });
   const attentionCard = card(
     "Attention",
-    element("p", { class: "hint" }, "How much every token of the text looks at all others."),
+    element(
+      "p",
+      { class: "hint" },
+      "Each row is a token of the first text; its colours show how much it attends to every token.",
+    ),
     button("Show the attention of the text", { onclick: look }),
     notice.element,
     attention.element,
   );
-  const show = (ability) => {
-    chosen = ability;
+  const clearAttention = () => {
     looking.stop();
     attention.clear();
     notice.clear();
+  };
+  const show = (ability) => {
+    chosen = ability;
+    clearAttention();
     const { element: made, task } = views.get(ability);
     place.replaceChildren(made);
     attentionCard.hidden = !task.picker.model.abilities.includes("attention");
   };
   for (const { task } of views.values()) {
-    const changed = task.modelChanged.bind(task);
-    task.modelChanged = () => {
-      changed();
-      show(chosen);
-    };
+    task.changed = clearAttention;
+    task.modelWatchers.push(() => show(chosen));
   }
   const tabs = segments({
     label: "Task",
@@ -353,13 +421,15 @@ export const make = (studio) => {
       place,
       attentionCard,
     ),
-    useModel: (id) => {
+    use: ({ model: id, task: wanted, text }) => {
       const able = [...views].filter(([ability]) =>
         studio.withAbility(ability).some((model) => model.id === id),
       );
       if (able.length === 0) return;
       able.forEach(([, { task }]) => task.picker.use(id));
-      tabs.choose(able[0][0]);
+      const [ability, { task }] = able.find(([name]) => name === wanted) ?? able[0];
+      tabs.choose(ability);
+      if (text) task.show(text);
     },
   };
 };

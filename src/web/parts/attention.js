@@ -11,28 +11,15 @@ import {
   largest,
   readable,
   readAttention,
+  sidesOf,
+  specialsIn,
   strongest,
   weightsOf,
 } from "./attention_data.js";
 import { checkBox, choice, segments, table, tableBehind } from "./controls.js";
 import { HeatMap, paint } from "./heat_map.js";
+import { thumb } from "./thumbs.js";
 import { WordLines } from "./word_lines.js";
-
-const kThumbCells = 32;
-
-// The largest weight of every patch, so that nothing sharp is lost in a small picture.
-function pooled(weights, columns) {
-  const rows = weights.length / columns;
-  const width = Math.min(columns, kThumbCells),
-    height = Math.min(rows, kThumbCells);
-  const small = new Float32Array(width * height);
-  weights.forEach((weight, i) => {
-    const x = Math.floor(((i % columns) * width) / columns),
-      y = Math.floor((Math.floor(i / columns) * height) / rows);
-    small[y * width + x] = Math.max(small[y * width + x], weight);
-  });
-  return [small, width];
-}
 
 // Most heads of a language model rest on the first token; without it the rest can be seen.
 function withoutFirst(map) {
@@ -47,8 +34,8 @@ function brightest(map, head) {
 }
 
 export class AttentionView {
-  // names: {source, target}: what the sides are called. view: "lines" or "heat".
-  constructor({ names = { source: "read", target: "written" }, view = "lines" } = {}) {
+  // names: {source, target, produced}: what the sides are called. view: "lines" or "heat".
+  constructor({ names = { source: "token", target: "token", produced: "token" }, view = "lines" } = {}) {
     this.names = names;
     this.state = { kind: null, layer: 0, head: kMean, view, words: true, stretch: true, skip: true };
     this.kinds = segments({
@@ -81,12 +68,12 @@ export class AttentionView {
       onchange: (words) => this.#choose({ words }),
     });
     this.stretch = checkBox({
-      label: "Stretch to the largest",
+      label: "Scale to the largest weight",
       checked: true,
       onchange: (stretch) => this.#choose({ stretch }),
     });
     this.skip = checkBox({
-      label: "Without the first token",
+      label: "Hide the first token",
       checked: true,
       onchange: (skip) => this.#choose({ skip }),
     });
@@ -100,6 +87,7 @@ export class AttentionView {
       onkeydown: (event) => this.#walk(event),
     });
     this.detail = element("div", { class: "attention-detail" });
+    this.specials = element("p", { class: "hint specials" });
     this.scaleEnd = element("span", {});
     this.ramp = element("canvas", {
       class: "ramp",
@@ -123,12 +111,19 @@ export class AttentionView {
       element(
         "div",
         { class: "attention-body" },
-        element("div", { class: "attention-all" }, element("h3", {}, "All layers and heads"), this.overview),
+        element(
+          "div",
+          { class: "attention-all" },
+          element("h3", {}, "All layers and heads"),
+          element("p", { class: "hint" }, "One row per layer, one column per head."),
+          this.overview,
+        ),
         element(
           "div",
           { class: "attention-one" },
           this.title,
           this.detail,
+          this.specials,
           (this.scale = element("div", { class: "scale" }, "0", this.ramp, this.scaleEnd)),
           (this.table = tableBehind("As a table", () => this.#table())),
         ),
@@ -152,6 +147,7 @@ export class AttentionView {
     this.kinds.element.hidden = kinds.length < 2;
     this.words.element.hidden =
       this.joined.target.length === this.tokens.target.length &&
+      this.joined.produced.length === this.tokens.produced.length &&
       this.joined.source.length === this.tokens.source.length;
     this.skip.element.hidden = !this.#isLanguageModel();
     if (!this.state.chosen) this.state.layer = this.#maps().at(-1).layer;
@@ -164,7 +160,7 @@ export class AttentionView {
   }
 
   #isLanguageModel() {
-    return this.tokens.source === this.tokens.target && this.state.kind === "decoder";
+    return this.tokens.isLanguageModel;
   }
 
   #data() {
@@ -190,21 +186,23 @@ export class AttentionView {
     this.#draw();
   }
 
-  #side(name) {
-    return this.#data()[name].map(readable);
+  #labels(map) {
+    const { queries, keys } = sidesOf(this.#data(), map);
+    return [queries.map(readable), keys.map(readable)];
   }
 
   #draw() {
     const { layer, head, view, stretch } = this.state;
     const map = this.#current();
     const sides = kKinds[map.kind];
-    const [queries, keys] = [this.#side(sides.queries), this.#side(sides.keys)];
+    const [queries, keys] = this.#labels(map);
     this.layer.fill(
       this.maps.map((one) => [one.layer, `${one.layer}`]),
       layer,
     );
-    this.head.fill([[kMean, "all"], ...map.weights.map((_, one) => [one, `${one}`])], head);
+    this.head.fill([[kMean, "mean"], ...map.weights.map((_, one) => [one, `${one}`])], head);
     this.title.textContent = `Layer ${layer}, ${headName(head)}`;
+    this.#explainSpecials(queries, keys);
     this.detail.replaceChildren(view === "heat" ? this.heat.element : this.lines.element);
     this.scale.hidden = view !== "heat";
     this.#drawOverview();
@@ -230,6 +228,19 @@ export class AttentionView {
     }
   }
 
+  #explainSpecials(...sides) {
+    const found = specialsIn(...sides);
+    this.specials.hidden = found.length === 0;
+    this.specials.replaceChildren(
+      ...found.flatMap(([token, meaning], i) => [
+        i === 0 ? "" : "; ",
+        element("code", {}, token),
+        ` ${meaning}`,
+      ]),
+      ".",
+    );
+  }
+
   #drawOverview() {
     const focused = this.overview.contains(document.activeElement);
     const heads = [kMean, ...this.maps[0].weights.keys()];
@@ -238,7 +249,9 @@ export class AttentionView {
     this.overview.replaceChildren(
       row(
         element("span", { role: "columnheader" }, ""),
-        ...heads.map((head) => element("span", { role: "columnheader" }, head === kMean ? "all" : `${head}`)),
+        ...heads.map((head) =>
+          element("span", { role: "columnheader" }, head === kMean ? "mean" : `${head}`),
+        ),
       ),
       ...this.maps.map((map) =>
         row(
@@ -251,23 +264,13 @@ export class AttentionView {
   }
 
   #thumb(map, head) {
-    const canvas = element("canvas", {});
-    const [weights, columns] = pooled(weightsOf(map, head), map.keys);
-    paint(canvas, weights, columns); // never stretched: sharp heads stand out
     const isChosen = map.layer === this.state.layer && head === this.state.head;
-    return element(
-      "button",
-      {
-        type: "button",
-        class: "thumb",
-        role: "gridcell",
-        "aria-label": `layer ${map.layer}, ${headName(head)}`,
-        "aria-selected": isChosen,
-        tabIndex: isChosen ? 0 : -1,
-        onclick: () => this.#choose({ layer: map.layer, head }),
-      },
-      canvas,
-    );
+    return thumb(map, head, {
+      role: "gridcell",
+      "aria-selected": isChosen,
+      tabIndex: isChosen ? 0 : -1,
+      onclick: () => this.#choose({ layer: map.layer, head }),
+    });
   }
 
   #walk(event) {
@@ -289,10 +292,10 @@ export class AttentionView {
   #table() {
     const map = this.#current();
     const sides = kKinds[map.kind];
-    const [queries, keys] = [this.#side(sides.queries), this.#side(sides.keys)];
+    const [queries, keys] = this.#labels(map);
     const weights = weightsOf(map, this.state.head);
     return table(
-      [this.names[sides.queries], "looks most at"],
+      [this.names[sides.queries], "attends most to"],
       queries.map((word, query) => [
         word,
         strongest(weights, map.keys, query)

@@ -1,15 +1,37 @@
 // Attention as the server tells it, made ready for pictures: a Float32Array [queries, keys] for every
 // head, their mean, and the pieces of words put together again.
+//
+// A decoder reads one token and produces the next. Its rows are named after the token that they
+// produce, since that is what a row's weights were for; its columns after the tokens that were read.
 import { floatsOf } from "../bytes.js";
 
 export const kMean = -1; // the "head" that stands for all of them
 export const kKinds = {
   encoder: { name: "Encoder", queries: "source", keys: "source" },
-  decoder: { name: "Decoder", queries: "target", keys: "target" },
-  cross: { name: "Cross", queries: "target", keys: "source" },
+  decoder: { name: "Decoder", queries: "produced", keys: "target" },
+  cross: { name: "Cross", queries: "produced", keys: "source" },
 };
+const kSides = ["source", "target", "produced"];
 
-export const headName = (head) => (head === kMean ? "all heads" : `head ${head}`);
+const kEnd = "</s>"; // what a translation ends with
+const kNext = "(next)"; // what a language model would say after the text
+const kMeanings = {
+  "<s>": "is the start mark that the decoder reads before its first word",
+  "</s>": "marks the end of a text",
+  "<unk>": "stands for a piece that the model does not know",
+  "[UNK]": "stands for a piece that the model does not know",
+  "[CLS]": "stands before the text; classifiers read its vector as that of the whole text",
+  "[SEP]": "marks the end of a text",
+  "[MASK]": "is the gap",
+  "<|endoftext|>": "stands between texts",
+  [kNext]: "is the token that would follow the text",
+};
+// [token, what it means] for those among the tokens that are not text.
+export const specialsIn = (...sides) =>
+  Object.entries(kMeanings).filter(([token]) => sides.some((side) => side.includes(token)));
+export const meaningOf = (token) => (kMeanings[token] ? `${token} ${kMeanings[token]}` : null);
+
+export const headName = (head) => (head === kMean ? "mean of all heads" : `head ${head}`);
 export const weightsOf = (map, head) => (head === kMean ? map.mean : map.weights[head]);
 export const largest = (weights) => weights.reduce((most, weight) => Math.max(most, weight), 0);
 export const formatWeight = (weight) =>
@@ -29,9 +51,9 @@ export function splitHeads(flat, heads) {
   return Array.from({ length: heads }, (_, head) => flat.subarray(head * size, (head + 1) * size));
 }
 
-// Of an answer of /v1/attention: {maps, source, target}; a model with one text has it on both sides.
+// Turns a response of /v1/attention into {maps, source, target, produced}; a model with one text has it on all sides.
 export function readAttention(answer) {
-  const target = answer.target ?? answer.tokens ?? [];
+  const target = answer.tokens ?? [];
   const maps = answer.maps.map((map) => {
     const weights = splitHeads(floatsOf(map.weights), map.heads);
     return {
@@ -44,12 +66,29 @@ export function readAttention(answer) {
     };
   });
   maps.sort((a, b) => a.layer - b.layer);
-  return { maps, source: answer.source ?? target, target };
+  const isTranslator = answer.source !== undefined;
+  const hasDecoder = maps.some((map) => map.kind !== "encoder");
+  return {
+    maps,
+    source: answer.source ?? target,
+    target,
+    produced: hasDecoder ? [...target.slice(1), isTranslator ? kEnd : kNext] : target,
+    isLanguageModel: hasDecoder && !isTranslator,
+  };
+}
+
+// The tokens that a map's rows and columns stand for. A model that sums up its keys has fewer of them than
+// tokens, and those have no names.
+export function sidesOf(data, map) {
+  const sides = kKinds[map.kind];
+  const named = (tokens, count) =>
+    tokens.length === count ? tokens : Array.from({ length: count }, (_, i) => `#${i + 1}`);
+  return { queries: named(data[sides.queries], map.queries), keys: named(data[sides.keys], map.keys) };
 }
 
 // --- Words
 
-const isSpecial = (token) => /^(<[^<>]+>|\[[^[\]]+\])$/.test(token);
+const isSpecial = (token) => token === kNext || /^(<[^<>]+>|\[[^[\]]+\])$/.test(token);
 const kSpaces = /^[\u2581\u0120 \n\u010a]/; // SentencePiece's mark, byte-level BPE's, and real ones
 
 // For every token the number of its word.
@@ -88,9 +127,9 @@ function joinWeights(weights, { queries, keys }, rows, columns) {
   return joined;
 }
 
-export function byWords({ maps, source, target }) {
-  const numbers = { source: wordNumbers(source), target: wordNumbers(target) };
-  const sides = { source, target };
+export function byWords({ maps, isLanguageModel, ...sides }) {
+  const bySide = (read) => Object.fromEntries(kSides.map((side) => [side, read(sides[side], side)]));
+  const numbers = bySide(wordNumbers);
   const joined = maps.map((map) => {
     const { queries, keys } = kKinds[map.kind];
     const [rows, columns] = [numbers[queries], numbers[keys]];
@@ -104,11 +143,7 @@ export function byWords({ maps, source, target }) {
       mean: meanOf(weights),
     };
   });
-  return {
-    maps: joined,
-    source: joinTokens(source, numbers.source),
-    target: joinTokens(target, numbers.target),
-  };
+  return { maps: joined, isLanguageModel, ...bySide((tokens, side) => joinTokens(tokens, numbers[side])) };
 }
 
 // --- Text

@@ -38,7 +38,7 @@ export function lineField({ label, hint, value = "", placeholder, oninput }) {
 }
 
 // An empty box reads as undefined: the server's own choice.
-export function numberField({ label, hint, value = "", min, max, step = 1, placeholder }) {
+export function numberField({ label, hint, value = "", min, max, step = 1, placeholder, oninput = null }) {
   const input = element("input", {
     type: "number",
     value,
@@ -46,6 +46,7 @@ export function numberField({ label, hint, value = "", min, max, step = 1, place
     max,
     step,
     placeholder,
+    oninput,
     inputmode: "decimal",
   });
   return {
@@ -92,6 +93,12 @@ export function slider({
     },
   };
 }
+
+// How freely a model samples, with two decimals.
+const share = (settings) => slider({ ...settings, format: (value) => value.toFixed(2) });
+export const temperatureSlider = ({ min = 0, max = 1.5, value }) =>
+  share({ label: "Temperature", min, max, step: 0.05, value });
+export const topPSlider = ({ value }) => share({ label: "Top-p", min: 0.05, max: 1, step: 0.01, value });
 
 export function checkBox({ label, checked = false, onchange }) {
   const input = element("input", { type: "checkbox", checked, onchange: () => onchange?.(input.checked) });

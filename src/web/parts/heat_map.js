@@ -62,7 +62,7 @@ export class HeatMap {
     onTheme(() => this.#draw());
   }
 
-  // matrix: {values, rows: words, columns: words, low, high}
+  // matrix: {values, rows: words, columns: words, low, high, marked: a row}
   show(matrix) {
     this.shown = matrix;
     this.at = [0, 0];
@@ -105,11 +105,6 @@ export class HeatMap {
       for (const lit of side.querySelectorAll(".lit")) lit.classList.remove("lit");
     }
     this.marks.replaceChildren();
-    if (!at) return;
-    this.at = at;
-    const [row, column] = at;
-    this.rows.children[row].classList.add("lit");
-    this.columns.children[column].classList.add("lit");
     const { cell } = this;
     const box = (name, left, top, width, height) => {
       const made = element("div", { class: name });
@@ -121,6 +116,14 @@ export class HeatMap {
       });
       return made;
     };
+    const { marked, columns } = this.shown;
+    if (marked !== undefined)
+      this.marks.append(box("cursor", -1, marked * cell - 1, columns.length * cell + 2, cell + 2));
+    if (!at) return;
+    this.at = at;
+    const [row, column] = at;
+    this.rows.children[row].classList.add("lit");
+    this.columns.children[column].classList.add("lit");
     this.marks.append(
       box("beam", 0, row * cell, this.shown.columns.length * cell, cell),
       box("beam", column * cell, 0, cell, this.shown.rows.length * cell),

@@ -2,11 +2,9 @@
 import { ApiError, isAbort } from "../api.js";
 
 export class Job {
-  // `busy` is told true and false.
-  constructor({ notice, busy = () => {} }) {
-    this.notice = notice;
-    this.busy = busy;
-    this.controller = null;
+  // `busy` is told true and false; `failed` is called for an error, when what is shown is no longer true.
+  constructor({ notice, busy = () => {}, failed = () => {} }) {
+    Object.assign(this, { notice, busy, failed, controller: null });
   }
 
   // True if it came to its end, false if it was stopped or failed.
@@ -21,6 +19,7 @@ export class Job {
       return true;
     } catch (error) {
       if (!isAbort(error) && !controller.signal.aborted) {
+        this.failed();
         this.notice.show(error);
         if (!(error instanceof ApiError)) console.error(error); // a fault of ours
       }

@@ -4,11 +4,13 @@ import { announce, clamp, element, followWidth, hideTip, shape, showTip } from "
 import { table, tableBehind } from "./controls.js";
 
 const kHeight = 230,
-  kLeft = 52,
-  kRight = 12,
+  kRight = 16,
   kTop = 10,
   kBottom = 28,
-  kMostPoints = 600;
+  kMostPoints = 600,
+  kFewPoints = 12; // with a dot each: a line through one or two would not be seen
+const kDigit = 7, // pixels of a digit on the axes
+  kAxisGap = 10;
 
 export function niceNumber(value) {
   if (value === 0) return "0";
@@ -43,10 +45,13 @@ export class LineChart {
   constructor({ title, xName = "step", fromZero = false }) {
     this.fromZero = fromZero;
     this.title = title;
+    this.left = 52; // as wide as the labels of the axis need
     this.xName = xName;
     this.series = [];
     this.at = null;
     this.legend = element("div", { class: "legend" });
+    this.name = element("strong", {}, title);
+    this.hint = element("p", { class: "hint", hidden: true });
     this.svg = shape("svg", { class: "chart", height: kHeight, role: "application", tabindex: 0 });
     this.#label();
     this.svg.onmousemove = (event) => this.#point(event);
@@ -59,8 +64,9 @@ export class LineChart {
     this.element = element(
       "figure",
       { class: "figure" },
-      element("figcaption", {}, element("strong", {}, title), this.legend),
+      element("figcaption", {}, this.name, this.legend),
       this.svg,
+      this.hint,
       this.table,
     );
     followWidth(this.element, (width) => {
@@ -69,14 +75,24 @@ export class LineChart {
     });
   }
 
-  // series: [{name, colour: a CSS variable, points: [{x, y}], dots}]
+  rename(title) {
+    this.title = title;
+    this.name.textContent = title;
+  }
+
+  note(text) {
+    this.hint.textContent = text;
+    this.hint.hidden = !text;
+  }
+
+  // series: [{name, colour: a CSS variable, points: [{x, y}], dots, isFaint}]
   show(series) {
     this.series = series
       .map((one) => ({ ...one, points: thinned(one.points.filter((point) => Number.isFinite(point.y))) }))
       .filter((one) => one.points.length > 0);
     this.legend.replaceChildren(
-      ...this.series.map(({ name, colour }) => {
-        const made = element("span", {}, name);
+      ...this.series.map(({ name, colour, isFaint }) => {
+        const made = element("span", { class: isFaint ? "faint" : "" }, name);
         made.style.setProperty("--colour", `var(${colour})`);
         return made;
       }),
@@ -110,12 +126,16 @@ export class LineChart {
     const [low, high] = range((point) => point.y);
     const margin = (high - low) * 0.06 || Math.abs(high) * 0.1 || 1;
     this.ys = [this.fromZero ? 0 : low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin];
+    this.yTicks = ticks(...this.ys, 4);
+    this.left =
+      kAxisGap + kDigit * Math.max(this.xName.length, ...this.yTicks.map((tick) => niceNumber(tick).length));
     this.marks = shape("g", {});
     this.svg.replaceChildren(...this.#axes(), ...this.series.flatMap((one) => this.#line(one)), this.marks);
   }
 
   #x(value) {
-    return kLeft + ((value - this.xs[0]) / (this.xs[1] - this.xs[0] || 1)) * (this.width - kLeft - kRight);
+    const share = this.xs[1] > this.xs[0] ? (value - this.xs[0]) / (this.xs[1] - this.xs[0]) : 0.5;
+    return this.left + share * (this.width - this.left - kRight);
   }
 
   #y(value) {
@@ -123,26 +143,33 @@ export class LineChart {
   }
 
   #axes() {
-    const across = ticks(...this.ys, 4).flatMap((value) => {
+    const across = this.yTicks.flatMap((value) => {
       const y = this.#y(value);
       return [
-        shape("line", { class: "grid", x1: kLeft, x2: this.width - kRight, y1: y, y2: y }),
-        shape("text", { x: kLeft - 8, y: y + 4, "text-anchor": "end" }, niceNumber(value)),
+        shape("line", { class: "grid", x1: this.left, x2: this.width - kRight, y1: y, y2: y }),
+        shape("text", { x: this.left - 8, y: y + 4, "text-anchor": "end" }, niceNumber(value)),
       ];
     });
-    const down = ticks(...this.xs, Math.max(2, Math.floor(this.width / 80))).map((value) =>
-      shape("text", { x: this.#x(value), y: kHeight - 8, "text-anchor": "middle" }, niceNumber(value)),
-    );
-    return [...across, ...down];
+    const y = kHeight - 8;
+    const name = shape("text", { x: this.left - 8, y, "text-anchor": "end" }, this.xName);
+    const steps =
+      this.xs[1] > this.xs[0] ? ticks(...this.xs, Math.max(2, Math.floor(this.width / 90))) : [this.xs[0]];
+    const down = steps.map((value) => {
+      const text = niceNumber(value);
+      const half = (kDigit * text.length) / 2; // a label ends where the picture does
+      const x = clamp(this.#x(value), this.left + half, this.width - half);
+      return shape("text", { x, y, "text-anchor": "middle" }, text);
+    });
+    return [...across, name, ...down];
   }
 
-  #line({ points, colour, dots }) {
+  #line({ points, colour, dots, isFaint }) {
     const path = points
       .map((point, i) => `${i ? "L" : "M"}${this.#x(point.x).toFixed(1)} ${this.#y(point.y).toFixed(1)}`)
       .join("");
-    const line = shape("path", { class: "line", d: path });
+    const line = shape("path", { class: `line${isFaint ? " faint" : ""}`, d: path });
     line.style.stroke = `var(${colour})`;
-    if (!dots) return [line];
+    if (!dots && points.length > kFewPoints) return [line];
     return [
       line,
       ...points.map((point) => {
@@ -182,7 +209,7 @@ export class LineChart {
   #point(event) {
     if (this.series.length === 0) return;
     const box = this.svg.getBoundingClientRect();
-    const share = clamp((event.clientX - box.left - kLeft) / (this.width - kLeft - kRight), 0, 1);
+    const share = clamp((event.clientX - box.left - this.left) / (this.width - this.left - kRight), 0, 1);
     const reading = this.#reading(this.xs[0] + share * (this.xs[1] - this.xs[0]));
     this.#mark(reading);
     showTip(

@@ -27,7 +27,7 @@ export class NoteAttention {
       element(
         "div",
         { class: "bar-row" },
-        button("← Note before", { onclick: () => this.#set({ at: this.state.at - 1 }) }),
+        button("← Previous note", { onclick: () => this.#set({ at: this.state.at - 1 }) }),
         button("Next note →", { onclick: () => this.#set({ at: this.state.at + 1 }) }),
         this.layer.element,
         this.head.element,
@@ -37,7 +37,7 @@ export class NoteAttention {
       element(
         "p",
         { class: "hint" },
-        "Choose a new note in the roll, too. Weights where its key goes down, summed over the tokens of each note.",
+        "Choose a new note here or in the roll. The weights are those of the moment when its key goes down, summed over the tokens of each note.",
       ),
     );
   }
@@ -73,7 +73,7 @@ export class NoteAttention {
       this.layers.map((one) => [one.layer, `${one.layer}`]),
       layer.layer,
     );
-    this.head.fill([[kMean, "all"], ...layer.weights.map((_, head) => [head, `${head}`])], state.head);
+    this.head.fill([[kMean, "mean"], ...layer.weights.map((_, head) => [head, `${head}`])], state.head);
     this.#draw(state.head === kMean ? layer.mean : layer.weights[state.head]);
   }
 
@@ -104,7 +104,7 @@ export class NoteAttention {
       ...ranked.map((i) =>
         line(pitchName(this.notes[i].pitch), i === chosen ? "itself" : time(this.notes[i]), byNote[i]),
       ),
-      line("none", "no note", weights[columns - 1], "rest"),
+      line("other", "no note", weights[columns - 1], "rest"),
     );
     announce(
       `${pitchSpoken(note.pitch)} at ${time(note)}: ` +

@@ -24,6 +24,9 @@ export class PianoRoll {
     });
     this.space = element("div", { class: "roll-space" }, this.canvas);
     this.element = element("div", { class: "roll", onscroll: () => this.draw() }, this.space);
+    this.earlier = this.#edge("earlier", "‹ Earlier", -1);
+    this.later = this.#edge("later", "Later ›", 1);
+    this.frame = element("div", { class: "roll-frame" }, this.element, this.earlier, this.later);
     Object.assign(this, {
       notes: [],
       motifEnd: Infinity,
@@ -90,8 +93,40 @@ export class PianoRoll {
     }
   }
 
+  // A button over the side where there is more to see than fits.
+  #edge(side, text, direction) {
+    return element(
+      "button",
+      {
+        type: "button",
+        class: `roll-edge ${side}`,
+        hidden: true,
+        onclick: () =>
+          this.element.scrollBy({ left: direction * (this.width - kKeys) * 0.8, behavior: "smooth" }),
+      },
+      text,
+    );
+  }
+
+  #showEdges() {
+    const last = Math.max(0, ...this.notes.map((note) => note.end));
+    this.earlier.hidden = this.element.scrollLeft < this.second / 4;
+    this.later.hidden = this.x(last) <= this.width;
+  }
+
+  // The music moves under the line that plays it, or page by page for those who want no motion.
+  follow(seconds) {
+    this.playhead = seconds;
+    const x = this.x(seconds);
+    const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const room = (this.width - kKeys) * (isCalm ? 0.95 : 0.4);
+    if (x < kKeys || x > kKeys + room) this.element.scrollLeft = seconds * this.second - (isCalm ? 0 : room);
+    this.draw();
+  }
+
   draw() {
     if (!this.width) return;
+    this.#showEdges();
     const context = sharpContext(this.canvas, this.width, this.height);
     context.font = `11px ${getComputedStyle(this.element).fontFamily}`;
     this.#drawGrid(context);

@@ -196,7 +196,7 @@ export class RollEditor {
     if (i >= 0 && this.roll.isNew(this.roll.notes[i])) this.chosen(i);
     else if (i >= 0) this.#remove(i);
     else this.#put(time, pitch);
-    announce(i >= 0 ? "removed" : `${pitchSpoken(pitch)} put`);
+    announce(i >= 0 ? "removed" : `${pitchSpoken(pitch)} added`);
   }
 
   // A letter writes the note of the cursor's octave and goes on, as one types.

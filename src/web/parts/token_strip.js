@@ -1,8 +1,9 @@
-// Text as the tokens it was made of, each coloured by its probability. Pointing at one shows what else
-// could have stood there; choosing one keeps that open below.
+// Text as the tokens it was made of, each coloured by its surprise. Pointing at one shows what else the
+// model considered; choosing one keeps that open below.
 import { announce, element, hideTip, showTip } from "../dom.js";
 import { readable } from "./attention_data.js";
 import { bar, button } from "./controls.js";
+import { bitsOf, edgesOf, levelOf } from "./surprise.js";
 
 const percent = (logprob) => {
   const share = 100 * Math.exp(logprob);
@@ -25,10 +26,11 @@ export class TokenStrip {
   constructor({ take }) {
     this.take = take;
     this.tokens = [];
+    this.edges = edgesOf(); // of the levels of surprise, in bits
     this.text = element("p", {
       class: "strip",
       role: "group",
-      "aria-label": "Text by tokens. Arrow keys walk along them.",
+      "aria-label": "Generated tokens. Use the arrow keys to move between them.",
       dir: "auto",
     });
     this.panel = element("div", { class: "alternatives", hidden: true });
@@ -89,8 +91,7 @@ export class TokenStrip {
       },
       token.text,
     );
-    if (token.logprob !== null)
-      made.style.setProperty("--probability", `${(100 * Math.exp(token.logprob)).toFixed(1)}%`);
+    if (token.logprob !== null) made.classList.add(`s${levelOf(token.logprob, this.edges)}`);
     this.text.append(made);
   }
 
@@ -106,7 +107,11 @@ export class TokenStrip {
           element("td", {}, percent(logprob)),
         ),
       );
-    showTip(event, element("table", {}, element("tbody", {}, rows)));
+    showTip(
+      event,
+      element("b", {}, `${bitsOf(token.logprob).toFixed(1)} bits of surprise`),
+      element("table", {}, element("tbody", {}, rows)),
+    );
   }
 
   #choose(i) {
@@ -121,7 +126,7 @@ export class TokenStrip {
       .map(({ text }) => text)
       .join("");
     this.panel.replaceChildren(
-      element("h3", {}, "What could have stood here: "),
+      element("h3", {}, "What the model considered here"),
       element(
         "ul",
         {},
@@ -133,7 +138,7 @@ export class TokenStrip {
               ? element("strong", { class: "alternative" }, visible(text))
               : button(visible(text), {
                   class: "alternative",
-                  title: "Go on with this instead",
+                  title: "Continue with this token instead",
                   onclick: () => this.take(this.prompt + before, text),
                 }),
             bar(Math.exp(logprob), percent(logprob)),
@@ -143,7 +148,7 @@ export class TokenStrip {
     );
     this.panel.hidden = false;
     announce(
-      `${readable(token.text)} ${percent(token.logprob)}. Others: ` +
+      `${readable(token.text)} ${percent(token.logprob)}. Alternatives: ` +
         alternativesOf(token)
           .filter(({ text }) => text !== token.piece)
           .slice(0, 3)

@@ -2,7 +2,7 @@
 // only its lines and their numbers.
 import { announce, element, followWidth, sharpContext } from "../dom.js";
 import { colours, onTheme } from "../theme.js";
-import { formatWeight, kMean, largest, weightsOf } from "./attention_data.js";
+import { formatWeight, kMean, largest, meaningOf, weightsOf } from "./attention_data.js";
 
 const kFaintest = 0.04; // of the strongest; fainter lines would only be work
 const kRow = 28,
@@ -76,6 +76,7 @@ export class WordLines {
           "li",
           {
             class: "word",
+            title: meaningOf(word),
             tabIndex: i === 0 ? 0 : -1,
             onmouseenter: () => this.#point({ side, i }),
             onmouseleave: () => this.#point(null),

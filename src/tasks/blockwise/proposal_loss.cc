@@ -1,0 +1,50 @@
+#include "tasks/blockwise/proposal_loss.h"
+
+#include <vector>
+
+#include "autograd/tape.h"
+#include "base/error.h"
+#include "base/ignore.h"
+#include "ops/pointwise.h"
+
+namespace heed {
+namespace {
+
+// What head h learns to say at each position: the token h - 1 positions after the next one.
+Tensor targets_of_head(const Tensor& targets, int64_t head) {
+  const int64_t width = targets.dim(1);
+  Tensor shifted = Tensor::empty(targets.shape(), DType::i32);
+  for (int64_t i = 0; i < targets.size(); ++i) {
+    const bool there = i % width + head - 1 < width;
+    shifted.data<int32_t>()[i] = there ? targets.data<int32_t>()[i + head - 1] : kIgnore;
+  }
+  return shifted;
+}
+
+}  // namespace
+
+void BlockwiseHeadsConfig::check_recipe(const Recipe& recipe, std::string_view where) const {
+  check(
+      !frozen || !recipe.train.from.empty(),
+      "[{}] blockwise.frozen keeps a model as it is, and train.from names none: set train.from to "
+      "a trained model, or blockwise.frozen = false",
+      where);
+}
+
+Tensor ProposalLoss::of_one(const LossConfig& config) const {
+  const auto of_head = [&](int64_t head) {
+    return sequence_loss(model.propose(hidden, head), targets_of_head(targets, head), config);
+  };
+  const int64_t proposal = 2 + Tape::current()->draw().bits(0) % (model.block() - 1);
+  return first == 1 ? scale(add(of_head(1), of_head(proposal)), 0.5F) : of_head(proposal);
+}
+
+double ProposalLoss::of_all() const {
+  double total = 0.0;
+  for (int64_t head = first; head <= model.block(); ++head) {
+    total += sequence_loss(model.propose(hidden, head), targets_of_head(targets, head), {}).item();
+  }
+  return total / static_cast<double>(model.block() - first + 1);
+}
+
+}  // namespace heed
