@@ -21,14 +21,8 @@ find_package(Utf8proc REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PNG REQUIRED)
 find_package(Httplib 0.11 REQUIRED)
-# FluidSynth's header is all that is needed: the library, which brings dozens of others, is loaded when there is sound to
-# make. Without it everything but `--audio` works.
-find_path(FluidSynth_INCLUDE_DIR fluidsynth.h)
-mark_as_advanced(FluidSynth_INCLUDE_DIR)
-if(NOT FluidSynth_INCLUDE_DIR)
-  message(STATUS "No FluidSynth (libfluidsynth-dev): this build will not make sound")
-endif()
-# The same holds for libcurl and `heed data get`.
+# libcurl's header is all that is needed: the library is loaded when there is data to fetch. Without it everything but
+# `heed data get` works.
 find_path(Curl_INCLUDE_DIR curl/curl.h)
 mark_as_advanced(Curl_INCLUDE_DIR)
 if(NOT Curl_INCLUDE_DIR)

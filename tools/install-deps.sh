@@ -13,7 +13,7 @@ build_packages=(
   g++ cmake ninja-build
   libdnnl-dev libhwy-dev libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   libsentencepiece-dev libutf8proc-dev libpng-dev zlib1g-dev libcpp-httplib-dev
-  libfluidsynth-dev timgm6mb-soundfont # sound from notes; the build works without
+  libfluidsynth3 timgm6mb-soundfont # sound from notes, loaded when there is some to make
   libcurl4-openssl-dev # `heed data get`; the build works without
 )
 test_packages=(

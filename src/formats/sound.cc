@@ -1,8 +1,12 @@
 #include "formats/sound.h"
 
+#include <dlfcn.h>
+
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -10,42 +14,40 @@
 #include "base/file.h"
 #include "music/note_events.h"
 
-#ifdef HEED_FLUIDSYNTH
-#include <dlfcn.h>
-#include <fluidsynth.h>
-
-#include <fstream>
-#include <memory>
-#endif
-
 namespace heed {
 namespace {
 
 constexpr const char* kDebianSoundfont = "/usr/share/sounds/sf2/TimGM6mb.sf2";
 
-#ifdef HEED_FLUIDSYNTH
-
-constexpr int kFluidMajor = 2;
-static_assert(FLUIDSYNTH_VERSION_MAJOR == kFluidMajor, "kFluidLibrary is of another version");
 constexpr const char* kFluidLibrary = "libfluidsynth.so.3";  // of FluidSynth 2.2 and later
 constexpr int kBlock = 64;                                   // frames: the synthesizer's own grain
 constexpr double kGain = 1.0;  // dense fortissimo reaches half of full scale
 constexpr int kChannelsOut = 2;
 
-// The functions of the library that are used, under their names.
+// The functions of the library that are used, under their names. They are declared here because
+// FluidSynth's headers come with the development files of a whole desktop; the version in the
+// library's name stands for their types.
 struct Fluid {
+  struct Settings;
+  struct Synth;
+  using Log = void (*)(int level, const char* message, void* data);
+  static constexpr int kOk = 0;
+  static constexpr int kFailed = -1;
+  static constexpr int kLogLevels = 5;
+
   void* library = nullptr;
-  decltype(&::fluid_set_log_function) set_log_function = nullptr;
-  decltype(&::new_fluid_settings) new_settings = nullptr;
-  decltype(&::delete_fluid_settings) delete_settings = nullptr;
-  decltype(&::fluid_settings_setnum) set_number = nullptr;
-  decltype(&::fluid_settings_setint) set_integer = nullptr;
-  decltype(&::new_fluid_synth) new_synth = nullptr;
-  decltype(&::delete_fluid_synth) delete_synth = nullptr;
-  decltype(&::fluid_synth_sfload) load_soundfont = nullptr;
-  decltype(&::fluid_synth_noteon) note_on = nullptr;
-  decltype(&::fluid_synth_noteoff) note_off = nullptr;
-  decltype(&::fluid_synth_write_s16) write = nullptr;
+  Log (*set_log_function)(int level, Log function, void* data) = nullptr;
+  Settings* (*new_settings)() = nullptr;
+  void (*delete_settings)(Settings*) = nullptr;
+  int (*set_number)(Settings*, const char* name, double value) = nullptr;
+  int (*set_integer)(Settings*, const char* name, int value) = nullptr;
+  Synth* (*new_synth)(Settings*) = nullptr;
+  void (*delete_synth)(Synth*) = nullptr;
+  int (*load_soundfont)(Synth*, const char* file, int reset_presets) = nullptr;
+  int (*note_on)(Synth*, int channel, int key, int velocity) = nullptr;
+  int (*note_off)(Synth*, int channel, int key) = nullptr;
+  int (*write)(Synth*, int frames, void* left, int left_offset, int left_step, void* right,
+               int right_offset, int right_step) = nullptr;
 
   Fluid() : library(::dlopen(kFluidLibrary, RTLD_NOW | RTLD_LOCAL)) {
     if (library == nullptr) {
@@ -63,7 +65,7 @@ struct Fluid {
     find(note_off, "fluid_synth_noteoff");
     find(write, "fluid_synth_write_s16");
     // It would complain on standard error about audio drivers, which are not used.
-    for (int level = FLUID_PANIC; level <= FLUID_DBG; ++level) {
+    for (int level = 0; level < kLogLevels; ++level) {
       set_log_function(level, nullptr, nullptr);
     }
   }
@@ -103,7 +105,7 @@ class Synthesizer {
     synth_.reset(fluid().new_synth(settings_.get()));
     check(synth_ != nullptr, "[sound] FluidSynth gives no synthesizer");
     check(is_soundfont(soundfont) &&
-              fluid().load_soundfont(synth_.get(), soundfont.c_str(), 1) != FLUID_FAILED,
+              fluid().load_soundfont(synth_.get(), soundfont.c_str(), 1) != Fluid::kFailed,
           "[sound] {} cannot be used as a soundfont", soundfont.string());
   }
 
@@ -122,13 +124,13 @@ class Synthesizer {
     samples.resize(before + static_cast<size_t>(frames) * kChannelsOut);
     int16_t* left = samples.data() + before;
     check(fluid().write(synth_.get(), frames, left, 0, kChannelsOut, left, 1, kChannelsOut) ==
-              FLUID_OK,
+              Fluid::kOk,
           "[sound] FluidSynth does not render");
   }
 
  private:
-  std::unique_ptr<fluid_settings_t, decltype(&::delete_fluid_settings)> settings_;
-  std::unique_ptr<fluid_synth_t, decltype(&::delete_fluid_synth)> synth_;
+  std::unique_ptr<Fluid::Settings, void (*)(Fluid::Settings*)> settings_;
+  std::unique_ptr<Fluid::Synth, void (*)(Fluid::Synth*)> synth_;
 };
 
 std::vector<int16_t> render(std::span<const Note> notes) {
@@ -175,8 +177,6 @@ std::string wav_header(size_t bytes) {
   return header;
 }
 
-#endif
-
 }  // namespace
 
 std::filesystem::path soundfont_path() {
@@ -185,7 +185,6 @@ std::filesystem::path soundfont_path() {
 }
 
 std::string why_no_sound() {
-#ifdef HEED_FLUIDSYNTH
   if (fluid().library == nullptr) {
     return fmt::format("[sound] {} cannot be loaded; install FluidSynth (Debian: libfluidsynth3)",
                        kFluidLibrary);
@@ -198,24 +197,15 @@ std::string why_no_sound() {
         soundfont_path().string());
   }
   return "";
-#else
-  return "[sound] this program was built without FluidSynth; install its development files "
-         "(Debian: libfluidsynth-dev, timgm6mb-soundfont) and build again";
-#endif
 }
 
 std::string encode_wav(std::span<const Note> notes) {
   const std::string missing = why_no_sound();
   check(missing.empty(), "{}", missing);
-#ifdef HEED_FLUIDSYNTH
   const std::vector<int16_t> samples = render(notes);
   const std::string_view bytes(reinterpret_cast<const char*>(samples.data()),
                                samples.size() * sizeof(int16_t));
   return wav_header(bytes.size()).append(bytes);
-#else
-  static_cast<void>(notes);
-  return {};
-#endif
 }
 
 void write_wav(const std::filesystem::path& path, std::span<const Note> notes) {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What a training shows: on a terminal of 80 columns a line that moves, fits and has colour; in a pipe plain lines.
+# What long work shows: on a terminal of 80 columns a line that moves, fits and has colour; in a pipe plain lines, the first
+# within a second.
 # Usage: tests/cli/progress_cli.sh HEED
 set -Eeuo pipefail
 . "$(dirname "$0")/support.sh"
@@ -68,5 +69,12 @@ for line in "reading text for the tokenizer" "training the tokenizer" "reading t
   "step 200 validation loss" "testing"; do
   grep -q "^$line" pipe.txt || fail "no line begins with \"$line\" in a pipe"
 done
+
+# Other commands say what they do if it takes longer than half a second.
+mkfifo slow
+{ sleep 1.5; cat train.src; } > slow &
+"$heed" tokenizer train slow --vocabulary 40 --output slow.model > out.txt 2> pipe.txt || fail "tokenizer train: $(cat pipe.txt)"
+expect "one line about the input that it waits for" "reading text ..." "$(head -1 pipe.txt)"
+! grep -q $'[\x1b\r]' pipe.txt || fail "tokenizer train has control characters in a pipe"
 
 exit $failed

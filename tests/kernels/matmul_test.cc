@@ -106,10 +106,53 @@ TEST(Matmul, FrozenWeightsGiveARowTheSameBitsInAnyBatch) {
         for (const int64_t first : {int64_t{0}, int64_t{3}}) {
           const std::vector<float> part = product(first, count);
           const auto begin = all.begin() + first * n;
-          ASSERT_TRUE(std::equal(part.begin(), part.end(), begin))
-              << name_of(isa) << " " << name_of(dtype) << " " << count << " rows from " << first;
+          const auto differs = std::mismatch(part.begin(), part.end(), begin);
+          const auto at = differs.first - part.begin();
+          ASSERT_EQ(at, std::ssize(part))
+              << name_of(isa) << " " << name_of(dtype) << " " << count << " rows from " << first
+              << ": row " << at / n << " column " << at % n << " is " << *differs.first
+              << ", expected " << *differs.second;
         }
       }
+    }
+  }
+  set_max_isa(before);
+}
+
+// Only products with a frozen matrix, and only in the scope; each row as it is alone.
+TEST(Matmul, RoughProductsAreThoseOfIntegers) {
+  const int64_t rows = 9;
+  const int64_t n = 40;
+  const int64_t k = 130;
+  const Isa before = max_isa();
+  for (const Isa isa : usable_isas()) {
+    set_max_isa(isa);
+    for (const DType dtype : {DType::f32, DType::bf16}) {
+      const Tensor x = Tensor::from(random_floats(rows * k, 1), {rows, k}, dtype);
+      Tensor w = Tensor::from(random_floats(n * k, 2), {n, k}, dtype);
+      kernels::FrozenWeight frozen(true);
+      const auto product = [&](int64_t first, int64_t count) {
+        const Tensor y = Tensor::empty({count, n});
+        kernels::matmul({.m = count,
+                         .n = n,
+                         .k = k,
+                         .a = {x.rows(first, first + count).raw(), dtype},
+                         .b = in(w),
+                         .c = out(y),
+                         .transpose_b = true});
+        return y.to_vector();
+      };
+      const std::vector<float> exact = product(0, rows);
+      const kernels::RoughProducts rough;
+      EXPECT_EQ(product(0, rows), exact) << "the matrix may change";
+      w.set_frozen(&frozen);
+      const std::vector<float> all = product(0, rows);
+      EXPECT_NE(all, exact);
+      for (size_t i = 0; i < all.size(); ++i) {
+        ASSERT_NEAR(all[i], exact[i], 0.02 * std::sqrt(double(k))) << name_of(isa);
+      }
+      const std::vector<float> one = product(4, 1);
+      EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin() + 4 * n)) << name_of(isa);
     }
   }
   set_max_isa(before);

@@ -189,9 +189,7 @@ void run_alone(const std::string& name, const BenchOptions& options) {
   const DType dtype = dtype_named(options.dtypes[0]);
   check(dtype != DType::i8 || name == "music-decode" || name == "relative",
         "[bench] {} does not run on int8 weights", name);
-  if (::isatty(STDERR_FILENO) != 0) {
-    fmt::print(stderr, "measuring {}, which takes up to a few minutes\n", name);
-  }
+  fmt::print(stderr, "measuring {}, which takes up to a few minutes\n", name);
   if (name == "layers") {
     LayersOptions layers = options.layers;
     layers.dtype = dtype;

@@ -1,10 +1,8 @@
 // `heed continue`: a motif goes in, its continuation comes out as MIDI, sound and pictures; or a
 // melody, and its accompaniment.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 
 #include "base/error.h"
@@ -12,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/pictures/music_page.h"
 #include "cli/pictures/piano_roll.h"
+#include "cli/share_progress.h"
 #include "cli/train_progress.h"
 #include "decode/music/accompany.h"
 #include "decode/music/music.h"
@@ -62,35 +61,19 @@ void check_arguments(const ContinueArguments& arguments) {
   }
 }
 
-// A line on a terminal, ten times a second.
 class ContinueProgress {
  public:
   void operator()(const MusicProgress& progress) {
-    const auto now = Clock::now();
-    if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) {
-      return;
-    }
-    shown_ = now;
-    const double elapsed = std::chrono::duration<double>(now - begin_).count();
-    fmt::print(
-        stderr,
-        "\r\x1b[K{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music per second, "
-        "{} left",
+    const double elapsed = line_.seconds();
+    line_.say(fmt::format(
+        "{} notes, {:.1f} s of music, {:.0f} tokens/s, {:.1f} s of music per second, {} left",
         progress.notes, progress.seconds, static_cast<double>(progress.tokens) / elapsed,
-        progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0)));
-    std::fflush(stderr);
+        progress.seconds / elapsed, format_seconds(elapsed * (1.0 / progress.share - 1.0))));
   }
-  void end() const {
-    if (terminal_) {
-      fmt::print(stderr, "\r\x1b[K");
-    }
-  }
+  void end() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
-  Clock::time_point begin_ = Clock::now();
-  Clock::time_point shown_ = begin_;
+  ShareProgress line_;
 };
 
 // The file without percussion, which no model knows; of it, if asked for, only the beginning.

@@ -1,8 +1,6 @@
 // `heed data`: the data sets of recipes/. `list` says what they are, `get` fetches them.
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "base/config.h"
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/share_progress.h"
 #include "cli/signals.h"
 #include "cli/train_progress.h"
 #include "data/catalogue.h"
@@ -132,21 +131,17 @@ void list(const ListArguments& arguments) {
   }
 }
 
-// A line on a terminal: how much has come, how fast, and how long the rest takes.
+// How much has come, how fast, and how long the rest takes.
 class FetchProgress {
  public:
   void show(const std::string& file, int64_t done, int64_t total) {
-    const auto now = Clock::now();
+    const double now = line_.seconds();
     if (file != file_) {
       file_ = file;
       begin_ = now;
       first_ = done;
     }
-    if (!terminal_ || now - shown_ < std::chrono::milliseconds(100)) {
-      return;
-    }
-    shown_ = now;
-    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    const double seconds = now - begin_;
     const double rate = seconds > 0.0 ? static_cast<double>(done - first_) / seconds : 0.0;
     std::string text = fmt::format("{}  {}", file, megabytes(done));
     if (total > 0) {
@@ -156,22 +151,15 @@ class FetchProgress {
     if (total > 0 && rate > 0.0) {
       text += fmt::format(", {} left", format_seconds(static_cast<double>(total - done) / rate));
     }
-    fmt::print(stderr, "\r\x1b[K{}", text);
-    std::fflush(stderr);
+    line_.say(std::move(text));
   }
-  void clear() {
-    if (terminal_ && shown_ != Clock::time_point()) {
-      fmt::print(stderr, "\r\x1b[K");
-    }
-  }
+  void clear() { line_.clear(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
+  ShareProgress line_;
   std::string file_;
-  Clock::time_point begin_;
-  Clock::time_point shown_;
-  int64_t first_ = 0;  // what an earlier call had fetched
+  double begin_ = 0.0;  // of the file, in seconds of the line
+  int64_t first_ = 0;   // what an earlier call had fetched
 };
 
 void say_fetched(const FetchedSource& source) {

@@ -1,6 +1,5 @@
 // `heed distil`: a teacher's translations of a corpus, as targets for students to learn from.
 #include <fmt/core.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
@@ -47,15 +46,9 @@ class DistilReport {
     }
     const std::string text = fmt::format("{} of {} lines, {:.1f} lines/s, ", at.lines, at.total,
                                          static_cast<double>(at.lines - first_.lines) / seconds);
-    if (terminal_) {
-      progress_->show(at.share, text);
-    } else if (seconds >= next_line_) {
-      next_line_ = seconds + (seconds < kSoon ? 1.0 : kSoon);
-      fmt::print(stderr, "{:3.0f} %, {}{} left\n", 100.0 * at.share, text,
-                 format_seconds(progress_->seconds_left(at.share)));
-    }
+    progress_->show(at.share, text);
   }
-  void clear() const {
+  void clear() {
     start_.clear();
     if (progress_) {
       progress_->clear();
@@ -63,12 +56,9 @@ class DistilReport {
   }
 
  private:
-  static constexpr double kSoon = 30.0;  // seconds between lines, after as many seconds
-  bool terminal_ = ::isatty(STDERR_FILENO) != 0;
   ShareProgress start_;
   std::optional<ShareProgress> progress_;
   DistilProgress first_;
-  double next_line_ = 0.0;
 };
 
 // A recipe's source files.

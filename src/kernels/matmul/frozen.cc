@@ -1,5 +1,6 @@
 #include "kernels/matmul/frozen.h"
 
+#include "kernels/matmul/int8/int8.h"
 #include "kernels/matmul/panels.h"
 
 namespace heed::kernels {
@@ -14,6 +15,18 @@ const bf16* FrozenWeight::panels(const Operand& operand) {
         operand.data, operand.ld, operand.k, operand.n, packed.data<bf16>());
   }
   return packed.data<bf16>();
+}
+
+const void* FrozenWeight::int8(In matrix, int64_t rows, int64_t columns) {
+  const std::lock_guard lock(mutex_);
+  if (!int8_.defined()) {
+    const Tensor wide = Tensor::empty({rows, columns});
+    copy({.n = wide.size(), .from = matrix, .to = {wide.raw(), DType::f32}});
+    const auto bytes = static_cast<int64_t>(Int8Matrix::bytes(rows, columns));
+    int8_ = Tensor::empty({bytes}, DType::i8);
+    int8_pack(wide.data<float>(), rows, columns, int8_.raw());
+  }
+  return int8_.raw();
 }
 
 }  // namespace heed::kernels

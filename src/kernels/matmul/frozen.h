@@ -8,6 +8,7 @@
 #include <mutex>
 #include <tuple>
 
+#include "kernels/copy.h"
 #include "tensor/tensor.h"
 
 namespace heed::kernels {
@@ -29,10 +30,14 @@ class FrozenWeight {
   // Its panels (panels.h).
   const bf16* panels(const Operand& operand);
 
+  // The whole matrix [rows, columns], f32 or bf16, as packed integers (int8/int8.h).
+  const void* int8(In matrix, int64_t rows, int64_t columns);
+
  private:
   const bool by_rows_;
   std::mutex mutex_;
   std::map<Operand, Tensor> packed_;
+  Tensor int8_;
 };
 
 }  // namespace heed::kernels

@@ -1,6 +1,7 @@
 #include "kernels/matmul/matmul.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -18,6 +19,7 @@ namespace heed::kernels {
 namespace {
 
 std::vector<Matmul>* product_log = nullptr;
+thread_local bool rough_products = false;
 
 // `multiply` for the product and bias, then the activation in a second pass.
 template <typename Multiply>
@@ -149,6 +151,12 @@ void int8_matmul(const Matmul& args) {
                 .bias = args.bias});
 }
 
+// Whether the product may be that of 8-bit integers in place of `b`, which is a whole matrix.
+bool is_rough(const Matmul& args) {
+  return rough_products && args.b.frozen != nullptr && args.batch == 1 && args.transpose_b &&
+         !args.transpose_a && !args.accumulate && args.ldb == args.k;
+}
+
 void set_dense_defaults(Matmul& args) {
   const auto or_else = [](int64_t& value, int64_t dense) { value = value == 0 ? dense : value; };
   or_else(args.lda, args.transpose_a ? args.m : args.k);
@@ -257,6 +265,9 @@ void matmul(Matmul args) {
   if (product_log != nullptr) {
     product_log->push_back(args);
   }
+  if (args.b.dtype != DType::i8 && is_rough(args)) {
+    args.b = {args.b.frozen->int8(args.b, args.n, args.k), DType::i8};
+  }
   if (args.b.dtype == DType::i8) {
     check(args.transpose_b && !args.transpose_a && args.batch == 1 && !args.accumulate,
           "[matmul] int8 weights take part in products with their transpose alone");
@@ -267,6 +278,10 @@ void matmul(Matmul args) {
     bf16_matmul(args);
   }
 }
+
+RoughProducts::RoughProducts() : outer_(std::exchange(rough_products, true)) {}
+
+RoughProducts::~RoughProducts() { rough_products = outer_; }
 
 void log_products(std::vector<Matmul>* log) { product_log = log; }
 

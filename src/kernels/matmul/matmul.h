@@ -21,7 +21,7 @@ namespace heed::kernels {
 struct Matmul {
   int64_t m, n, k;
   In a;   // [m, k], or [k, m] if transpose_a
-  In b;   // [k, n], or [n, k] if transpose_b; same dtype as a, or packed i8 (kernels/int8.h)
+  In b;   // [k, n], or [n, k] if transpose_b; same dtype as a, or packed i8 (int8/int8.h)
   Out c;  // [m, n]
   bool transpose_a = false;
   bool transpose_b = false;
@@ -38,6 +38,20 @@ struct Matmul {
   void* pre_activation = nullptr;  // optional copy of A * B + bias, laid out as C
 };
 void matmul(Matmul args);
+
+// In its scope, on its thread, products with the transpose of a frozen matrix use 8-bit integers, a
+// quarter of the memory to read: for results that need not be exact because something else verifies
+// them. A row still has the same bits in any batch. Scopes may nest.
+class RoughProducts {
+ public:
+  RoughProducts();
+  ~RoughProducts();
+  RoughProducts(const RoughProducts&) = delete;
+  RoughProducts& operator=(const RoughProducts&) = delete;
+
+ private:
+  bool outer_;
+};
 
 // While set, products are noted here: for measuring. Null stops it.
 void log_products(std::vector<Matmul>* log);

@@ -1,6 +1,7 @@
 #include "models/images/blockwise_image_transformer.h"
 
 #include "base/error.h"
+#include "kernels/matmul/matmul.h"
 
 namespace heed {
 
@@ -18,7 +19,8 @@ BlockwiseImageTransformer::BlockwiseImageTransformer(const Scope& s,
 }
 
 Tensor BlockwiseImageTransformer::propose(const Tensor& hidden) const {
-  return project(heads_(hidden));  // [N,k-1,O]
+  const kernels::RoughProducts rough;  // the model itself verifies what is proposed
+  return project(heads_(hidden));      // [N,k-1,O]
 }
 
 Tensor BlockwiseImageTransformer::propose(const Tensor& hidden, int64_t head) const {

@@ -1,5 +1,7 @@
 #include "models/language/blockwise_gpt.h"
 
+#include "kernels/matmul/matmul.h"
+
 namespace heed {
 
 BlockwiseGpt::BlockwiseGpt(const Scope& s, const BlockwiseGptConfig& config)
@@ -13,7 +15,8 @@ BlockwiseGpt::BlockwiseGpt(const Scope& s, const BlockwiseGptConfig& config)
            .dropout = config.dropout}) {}
 
 Tensor BlockwiseGpt::propose(const Tensor& hidden) const {
-  return project(heads_(hidden));  // [N,k-1,V]
+  const kernels::RoughProducts rough;  // the model itself verifies what is proposed
+  return project(heads_(hidden));      // [N,k-1,V]
 }
 
 Tensor BlockwiseGpt::propose(const Tensor& hidden, int64_t head) const {

@@ -1,5 +1,7 @@
 #include "models/translation/blockwise_transformer.h"
 
+#include "kernels/matmul/matmul.h"
+
 namespace heed {
 namespace {
 
@@ -17,7 +19,8 @@ BlockwiseTransformer::BlockwiseTransformer(const Scope& s, const BlockwiseTransf
     : Transformer(s, config), heads_(s / "blockwise", heads_config(config)) {}
 
 Tensor BlockwiseTransformer::propose(const Tensor& hidden) const {
-  return project(heads_(hidden));  // [N,k-1,V]
+  const kernels::RoughProducts rough;  // the model itself verifies what is proposed
+  return project(heads_(hidden));      // [N,k-1,V]
 }
 
 Tensor BlockwiseTransformer::propose(const Tensor& hidden, int64_t head) const {

@@ -28,7 +28,7 @@ ProposalLoss ImageBlockwiseTask::proposals(const ImageBatch& batch, const Tensor
 }
 
 Tensor ImageBlockwiseTask::images_loss(const ImageBatch& batch, const Tensor& levels) const {
-  return proposals(batch, levels).of_one({});
+  return proposals(batch, levels).of_drawn(heads_.heads, {});
 }
 
 Score ImageBlockwiseTask::validate(int64_t /*step*/) const {

@@ -28,7 +28,7 @@ ProposalLoss LanguageBlockwiseTask::proposals(const Tensor& tokens, const Tensor
 }
 
 Tensor LanguageBlockwiseTask::window_loss(const Tensor& tokens, const Tensor& targets) const {
-  return proposals(tokens, targets).of_one(own().train.config());
+  return proposals(tokens, targets).of_drawn(heads_.heads, own().train.config());
 }
 
 Score LanguageBlockwiseTask::validate(int64_t /*step*/) const {

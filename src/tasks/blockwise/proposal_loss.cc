@@ -1,5 +1,8 @@
 #include "tasks/blockwise/proposal_loss.h"
 
+#include <algorithm>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "autograd/tape.h"
@@ -31,12 +34,25 @@ void BlockwiseHeadsConfig::check_recipe(const Recipe& recipe, std::string_view w
       where);
 }
 
-Tensor ProposalLoss::of_one(const LossConfig& config) const {
+Tensor ProposalLoss::of_drawn(int64_t heads, const LossConfig& config) const {
   const auto of_head = [&](int64_t head) {
     return sequence_loss(model.propose(hidden, head), targets_of_head(targets, head), config);
   };
-  const int64_t proposal = 2 + Tape::current()->draw().bits(0) % (model.block() - 1);
-  return first == 1 ? scale(add(of_head(1), of_head(proposal)), 0.5F) : of_head(proposal);
+  std::vector<int64_t> proposals(static_cast<size_t>(model.block() - 1));
+  std::iota(proposals.begin(), proposals.end(), 2);
+  const size_t drawn = std::min(static_cast<size_t>(heads), proposals.size());
+  const RandomStream random = Tape::current()->draw();
+  Tensor sum;
+  for (size_t i = 0; i < drawn; ++i) {
+    std::swap(proposals[i], proposals[i + random.bits(i) % (proposals.size() - i)]);
+    const Tensor loss = of_head(proposals[i]);
+    sum = i == 0 ? loss : add(sum, loss);
+  }
+  const float share = 1.0F / static_cast<float>(drawn);
+  if (first == 1) {
+    return scale(add(of_head(1), drawn == 1 ? sum : scale(sum, share)), 0.5F);
+  }
+  return drawn == 1 ? sum : scale(sum, share);
 }
 
 double ProposalLoss::of_all() const {

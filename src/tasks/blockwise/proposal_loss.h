@@ -1,9 +1,9 @@
 // What tasks that train the heads of blockwise decoding share (Stern, Shazeer and Uszkoreit 2018):
-// head h learns to say the token h positions on. Each step trains one proposal, chosen by the run's
-// counted random numbers, so that its loss stands for the mean of all without the memory for all. A
-// model that learns along is trained itself, as head 1, in every step: with one step in k, as in
-// the paper, what the proposals teach it made Multi30k's translations useless within a thousand
-// steps.
+// head h learns to say the token h positions on. Each step trains some of the proposals, one unless
+// `blockwise.heads` says more, chosen by the run's counted random numbers, so that their loss
+// stands for the mean of all without the memory for all. A model that learns along is trained
+// itself, as head 1, in every step: with one step in k, as in the paper, what the proposals teach
+// it made Multi30k's translations useless within a thousand steps.
 #pragma once
 
 #include <string_view>
@@ -18,10 +18,13 @@ namespace heed {
 // The section `blockwise` of their recipes.
 struct BlockwiseHeadsConfig {
   bool frozen = true;
+  int64_t heads = 1;
 
   template <typename Visitor>
   void fields(Visitor& v) {
     v("frozen", frozen, "only the proposals learn; the model of train.from stays as it is");
+    v("heads", heads, "proposals that each step trains, drawn at random; all if there are fewer",
+      {.least = 1, .most = 64});
   }
 
   // Throws if there is nothing that could stay as it is.
@@ -49,8 +52,8 @@ struct ProposalLoss {
   Tensor hidden;
   Tensor targets;
 
-  // Of one proposal, by chance; the mean of it and head 1 if that learns too.
-  Tensor of_one(const LossConfig& config) const;
+  // The mean of so many proposals, drawn at random; the mean of that and head 1 if it learns too.
+  Tensor of_drawn(int64_t heads, const LossConfig& config) const;
   // The mean of all, without smoothing.
   double of_all() const;
 };

@@ -26,8 +26,8 @@ Tensor TranslateBlockwiseTask::pair_loss(const HostBatch& batch) const {
   const Batch tensors = to_tensors(batch);
   const Tensor hidden =
       hidden_states(own_.blockwise.frozen, [&] { return model_->hidden(tensors); });  // [B,T,C]
-  return ProposalLoss{*model_, own_.blockwise.first_head(), hidden, tensors.target}.of_one(
-      own_.train.config());
+  return ProposalLoss{*model_, own_.blockwise.first_head(), hidden, tensors.target}.of_drawn(
+      own_.blockwise.heads, own_.train.config());
 }
 
 BatchLoss TranslateBlockwiseTask::held_out_loss(const TranslationModel& model) const {
