@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "kernels/matmul/gemv.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "base/parallel.h"
@@ -14,57 +15,32 @@ namespace heed {
 namespace HWY_NAMESPACE {
 
 // A tile of rows of x times four rows of w keeps one vector of sums for each product in registers.
-// A single row takes the rows of w one after the other: memory that is read as it lies comes twice
-// as fast as four streams side by side (Zen 4).
+// The first tile that meets rows of w takes them one after the other: memory that is read as it
+// lies comes twice as fast as four streams side by side (Zen 4). Other tiles find them in the
+// cache, and load each of their own vectors once for all four.
 inline constexpr size_t kColumns = kQuad;
+inline constexpr int64_t kFewRows = 4;
 inline constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
 
-// The sums of the products of x and w, lane by lane.
-template <typename T>
-HWY_INLINE FloatVec lane_products(const T* x, const T* w, size_t k) {
+// sums[r][c] for the columns from `first` to `last`, lane by lane: x row r . w row c.
+template <int64_t rows, size_t first, size_t last, typename T>
+HWY_INLINE void lane_products(const T* x, int64_t ldx, const T* const* w, size_t k,
+                              FloatVec (*sums)[kColumns], size_t ahead = 0) {
   const size_t lanes = hn::Lanes(FloatTag());
-  FloatVec sum = zero();
-  size_t i = 0;
-  for (; i + lanes <= k; i += lanes) {
-    sum = hn::MulAdd(load(x + i), load(w + i), sum);
-  }
-  if (i < k) {
-    sum = hn::MulAdd(load_n(x + i, k - i), load_n(w + i, k - i), sum);
-  }
-  return sum;
-}
-
-// out[c] = x . w row c, in the order of dots().
-template <typename T>
-HWY_INLINE void dots_of_one(const T* x, const T* const* w, size_t k, float* out) {
-  FloatVec sums[kColumns];
-  for (size_t c = 0; c < kColumns; ++c) {
-    sums[c] = lane_products(x, w[c], k);
-  }
-  hn::StoreU(sums_of_four(sums), QuadTag(), out);
-}
-
-// out[r][c] = x row r . w row c. Fewer than four columns: the last one again.
-template <int64_t rows, typename T>
-HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float (*out)[kColumns]) {
-  const size_t lanes = hn::Lanes(FloatTag());
-  FloatVec sums[rows][kColumns];
-  for (int64_t r = 0; r < rows; ++r) {
-    for (size_t c = 0; c < kColumns; ++c) {
-      sums[r][c] = zero();
-    }
-  }
   size_t i = 0;
   for (; i + lanes <= k; i += lanes) {
     FloatVec weights[kColumns];
     HWY_UNROLL(4)
-    for (size_t c = 0; c < kColumns; ++c) {
+    for (size_t c = first; c < last; ++c) {
       weights[c] = load(w[c] + i);
+      if (ahead > 0) {
+        hwy::Prefetch(w[c] + i + ahead);
+      }
     }
     HWY_UNROLL(6)
     for (int64_t r = 0; r < rows; ++r) {
       const FloatVec v = load(x + r * ldx + i);
-      for (size_t c = 0; c < kColumns; ++c) {
+      for (size_t c = first; c < last; ++c) {
         sums[r][c] = hn::MulAdd(v, weights[c], sums[r][c]);
       }
     }
@@ -72,17 +48,38 @@ HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float
   if (i < k) {
     for (int64_t r = 0; r < rows; ++r) {
       const FloatVec v = load_n(x + r * ldx + i, k - i);
-      for (size_t c = 0; c < kColumns; ++c) {
+      for (size_t c = first; c < last; ++c) {
         sums[r][c] = hn::MulAdd(v, load_n(w[c] + i, k - i), sums[r][c]);
       }
     }
+  }
+}
+
+// out[r][c] = x row r . w row c, with the same bits whether w is read in order or side by side.
+// Fewer than four columns: the last one again.
+template <int64_t rows, bool first, typename T>
+HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, size_t ahead,
+                     float (*out)[kColumns]) {
+  FloatVec sums[rows][kColumns];
+  for (int64_t r = 0; r < rows; ++r) {
+    for (size_t c = 0; c < kColumns; ++c) {
+      sums[r][c] = zero();
+    }
+  }
+  if constexpr (first && rows <= kFewRows) {
+    lane_products<rows, 0, 1>(x, ldx, w, k, sums);
+    lane_products<rows, 1, 2>(x, ldx, w, k, sums);
+    lane_products<rows, 2, 3>(x, ldx, w, k, sums);
+    lane_products<rows, 3, 4>(x, ldx, w, k, sums);
+  } else {
+    lane_products<rows, 0, kColumns>(x, ldx, w, k, sums, first ? ahead : 0);
   }
   for (int64_t r = 0; r < rows; ++r) {
     hn::StoreU(sums_of_four(sums[r]), QuadTag(), out[r]);
   }
 }
 
-template <int64_t rows, typename T, typename TY>
+template <int64_t rows, bool first, typename T, typename TY>
 HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int64_t columns) {
   const T* x = static_cast<const T*>(args.x.data) + row * args.ldx;
   const T* base = static_cast<const T*>(args.w.data);
@@ -91,11 +88,8 @@ HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int
     w[c] = base + (column + std::min(c, columns - 1)) * args.ldw;
   }
   HWY_ALIGN float out[rows][kColumns];
-  if constexpr (rows == 1) {
-    dots_of_one(x, w, static_cast<size_t>(args.k), out[0]);
-  } else {
-    dots<rows>(x, args.ldx, w, static_cast<size_t>(args.k), out);
-  }
+  dots<rows, first>(x, args.ldx, w, static_cast<size_t>(args.k),
+                    static_cast<size_t>(args.ldw) * kColumns, out);
   for (int64_t r = 0; r < rows; ++r) {
     TY* y = static_cast<TY*>(args.y.data) + (row + r) * args.ldy + column;
     for (int64_t c = 0; c < columns; ++c) {
@@ -107,13 +101,14 @@ HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int
   }
 }
 
-// `left` rows, fewer than a whole tile: found by counting down.
-template <int64_t rows, typename T, typename TY>
-HWY_INLINE void last_tile(const kernels::Gemv& args, int64_t row, int64_t column, int64_t columns) {
-  if (args.m - row == rows) {
-    tile<rows, T, TY>(args, row, column, columns);
+// At most a whole tile of `left` rows: found by counting down.
+template <int64_t rows, bool first, typename T, typename TY>
+HWY_INLINE void tile_of(int64_t left, const kernels::Gemv& args, int64_t row, int64_t column,
+                        int64_t columns) {
+  if (left >= rows) {
+    tile<rows, first, T, TY>(args, row, column, columns);
   } else if constexpr (rows > 1) {
-    last_tile<rows - 1, T, TY>(args, row, column, columns);
+    tile_of<rows - 1, first, T, TY>(left, args, row, column, columns);
   }
 }
 
@@ -127,12 +122,9 @@ void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
     const int64_t last = std::min(args.m, first + block);
     for (int64_t n = begin; n < end; n += kColumns) {
       const int64_t columns = std::min<int64_t>(kColumns, end - n);
-      int64_t row = first;
-      for (; row + kTileRows <= last; row += kTileRows) {
-        tile<kTileRows, T, TY>(args, row, n, columns);
-      }
-      if (row < last) {
-        last_tile<kTileRows, T, TY>(args, row, n, columns);
+      tile_of<kTileRows, true, T, TY>(last - first, args, first, n, columns);
+      for (int64_t row = first + kTileRows; row < last; row += kTileRows) {
+        tile_of<kTileRows, false, T, TY>(last - row, args, row, n, columns);
       }
     }
   }
