@@ -192,6 +192,15 @@ TEST(BlockwiseDecoding, TellsWhatStoodThereAfterEachPass) {
   EXPECT_EQ(found.steps, 3);
 }
 
+// A server refuses such a request before it is queued.
+TEST(BlockwiseDecoding, OptionsAreCheckedWithoutDecoding) {
+  const ScriptedBlockwise model(echo(), foresight(2), 4);
+  const DecodingKind& kind = decoding_for(model, "blockwise");
+  EXPECT_NO_THROW(check_decoding(model, kind, {.block = 4}));
+  EXPECT_EQ(error_of([&] { check_decoding(model, kind, {.block = 5}); }),
+            "[decode] block is 5, expected at most 4: the model's");
+}
+
 TEST(BlockwiseDecoding, TokensHaveNoDistance) {
   const ScriptedBlockwise model(echo(), foresight(2), 4);
   EXPECT_EQ(error_of([&] {

@@ -57,6 +57,12 @@ TEST(DecodingOptions, SetByName) {
   EXPECT_EQ(error("greedy", "beam", Json(2)),
             "[decode] decoding greedy has no option beam; it has none");
   EXPECT_EQ(options.beam, 7) << "an error changed something";
+  set_option(options, kind_of("blockwise"), "accept_top", Json(3));
+  set_option(options, kind_of("blockwise"), "least_block", Json(2));
+  EXPECT_EQ(options.acceptance.text(), "top-3");
+  EXPECT_EQ(options.acceptance.least, 2);
+  set_option(options, kind_of("blockwise"), "accept_top", Json(1));
+  EXPECT_EQ(options.acceptance.text(), "exact");
   options.beam = 0;
   EXPECT_EQ(error_of([&] { check_options(kind_of("beam"), options); }),
             "[decode] beam is 0, expected a whole number from 1 to 256");

@@ -166,7 +166,7 @@ TEST(Decoding, RefusesWhatMakesNoSense) {
   DecodeOptions options = options_for("parallel");
   options.suppress = {{7}};
   EXPECT_NE(error_of([&] {
-              check_decoding(decoding_for(model, "parallel"), options);
+              check_decoding(model, decoding_for(model, "parallel"), options);
             }).find("cannot suppress"),
             std::string::npos);
 }

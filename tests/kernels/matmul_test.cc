@@ -21,6 +21,19 @@ std::vector<float> random_floats(int64_t count, uint64_t stream) {
   return values;
 }
 
+// x w^T, as linear() computes it.
+std::vector<float> times_transpose(const Tensor& x, const Tensor& w, DType dtype) {
+  const Tensor y = Tensor::empty({x.dim(0), w.dim(0)}, dtype);
+  kernels::matmul({.m = x.dim(0),
+                   .n = w.dim(0),
+                   .k = w.dim(1),
+                   .a = in(x),
+                   .b = in(w),
+                   .c = out(y),
+                   .transpose_b = true});
+  return y.to_vector();
+}
+
 struct Product {
   int64_t m, n, k;
   bool ta, tb;
@@ -91,15 +104,7 @@ TEST(Matmul, FrozenWeightsGiveARowTheSameBitsInAnyBatch) {
       kernels::FrozenWeight frozen(true);
       w.set_frozen(&frozen);
       const auto product = [&](int64_t first, int64_t count) {
-        const Tensor y = Tensor::empty({count, n}, dtype);
-        kernels::matmul({.m = count,
-                         .n = n,
-                         .k = k,
-                         .a = {x.rows(first, first + count).raw(), dtype},
-                         .b = in(w),
-                         .c = out(y),
-                         .transpose_b = true});
-        return y.to_vector();
+        return times_transpose(x.rows(first, first + count), w, dtype);
       };
       const std::vector<float> all = product(0, rows);
       for (const int64_t count : {1, 2, 5, 12, 13, 31, 33, 64}) {
@@ -132,15 +137,7 @@ TEST(Matmul, RoughProductsAreThoseOfIntegers) {
       Tensor w = Tensor::from(random_floats(n * k, 2), {n, k}, dtype);
       kernels::FrozenWeight frozen(true);
       const auto product = [&](int64_t first, int64_t count) {
-        const Tensor y = Tensor::empty({count, n});
-        kernels::matmul({.m = count,
-                         .n = n,
-                         .k = k,
-                         .a = {x.rows(first, first + count).raw(), dtype},
-                         .b = in(w),
-                         .c = out(y),
-                         .transpose_b = true});
-        return y.to_vector();
+        return times_transpose(x.rows(first, first + count), w, DType::f32);
       };
       const std::vector<float> exact = product(0, rows);
       const kernels::RoughProducts rough;

@@ -60,6 +60,11 @@ ask 200 / -I
 ask 200 /v1/completions -d '{"prompt": "the cat", "max_tokens": 12, "seed": 7}'
 has '"object":"text_completion"'
 first=$(sed 's/.*"text":\("[^"]*"\).*/\1/' answer.json)
+greedy_text() { # what /v1/completions says without sampling
+  ask 200 /v1/completions -d '{"prompt": "the cat", "max_tokens": 20, "temperature": 0}'
+  sed 's/.*"text":\("[^"]*"\).*/\1/' answer.json
+}
+undrafted=$(greedy_text)
 ask 200 /v1/completions -d '{"prompt": ["a", "the cat"], "n": 2, "max_tokens": 12, "seed": 7}'
 has "$first"
 has '"index":3'
@@ -215,6 +220,13 @@ ask 200 /metrics -H 'x-api-key: secret-2'
 ask 204 /v1/completions -X OPTIONS -H 'Origin: https://example.org' -H 'Access-Control-Request-Method: POST'
 ask 200 /v1/completions -H 'Origin: https://example.org' -H 'x-api-key: secret-1' -d '{"prompt": "a", "max_tokens": 1}'
 ask 403 /v1/completions -H 'Origin: https://elsewhere.org' -H 'x-api-key: secret-1' -d '{"prompt": "a"}'
+end_server
+
+# a draft runs ahead, and changes nothing
+start --model language --draft language=language
+expect "a greedy text with a draft" "$undrafted" "$(greedy_text)"
+ask 200 /v1/completions -d '{"prompt": ["a", "the cat"], "n": 2, "max_tokens": 12, "seed": 7}'
+has '"index":3'
 end_server
 
 # one slot: those without room are refused at once; those that wait when the server stops are told so

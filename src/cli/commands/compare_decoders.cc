@@ -115,7 +115,7 @@ class DecoderSide {
       const Json parsed = Json::parse(value, nullptr, false);
       set_option(decode, kind, key, parsed.is_discarded() ? Json(value) : parsed);
     }
-    check_decoding(kind, decode);
+    check_decoding(*model_->model, kind, decode);
     translator_.emplace(*model_, TranslatorOptions{.decode = decode});
     whole_batches_.emplace(*model_,
                            TranslatorOptions{.decode = decode, .batch_tokens = kAnyTokens});

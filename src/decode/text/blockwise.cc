@@ -31,6 +31,11 @@ struct BlockwiseRow {
   bool done = false;
 };
 
+// Most tokens of a pass.
+int64_t block_of(const BlockwiseModel& model, const DecodeOptions& options) {
+  return options.block > 0 ? options.block : model.block();
+}
+
 // What the model thinks of the blocks of all rows, token after token.
 struct Judgement {
   Tensor hidden;             // [N,C]
@@ -81,17 +86,8 @@ BlockwiseDecoding::BlockwiseDecoding(const Seq2SeqModel& model,
       blockwise_(dynamic_cast<const BlockwiseModel&>(model)),
       requests_(requests),
       options_(options),
-      block_(options.block > 0 ? options.block : blockwise_.block()),
+      block_(block_of(blockwise_, options)),
       results_(requests.size()) {
-  check(block_ <= blockwise_.block(), "[decode] block is {}, expected at most {}: the model's",
-        block_, blockwise_.block());
-  check(options.acceptance.kind != Acceptance::Kind::distance,
-        "[decode] proposals are accepted by {}, which is for outputs that are ordered, such as "
-        "brightness: tokens of a text have no distance, expected exact or top-N",
-        options.acceptance.text());
-  check(1 <= options.acceptance.least && options.acceptance.least <= block_,
-        "[decode] blocks have at least {} tokens, expected 1 to {}", options.acceptance.least,
-        block_);
   for (size_t i = 0; i < requests.size(); ++i) {
     live_.push_back({.request = i,
                      .limit = length_limit(requests[i], options, model),
@@ -297,9 +293,24 @@ bool can_decode_blockwise(const TranslationModel& model) {
          dynamic_cast<const BlockwiseModel*>(&model) != nullptr;
 }
 
+void check_blockwise(const TranslationModel& model, const DecodeOptions& options) {
+  const auto& blockwise = dynamic_cast<const BlockwiseModel&>(model);
+  const int64_t block = block_of(blockwise, options);
+  check(block <= blockwise.block(), "[decode] block is {}, expected at most {}: the model's", block,
+        blockwise.block());
+  check(options.acceptance.kind != Acceptance::Kind::distance,
+        "[decode] proposals are accepted by {}, which is for outputs that are ordered, such as "
+        "brightness: tokens of a text have no distance, expected exact or top-N",
+        options.acceptance.text());
+  check(1 <= options.acceptance.least && options.acceptance.least <= block,
+        "[decode] blocks have at least {} tokens, expected 1 to {}", options.acceptance.least,
+        block);
+}
+
 std::vector<std::vector<Hypothesis>> decode_blockwise(const Seq2SeqModel& model,
                                                       std::span<const DecodeRequest> requests,
                                                       const DecodeOptions& options) {
+  check_blockwise(model, options);
   return BlockwiseDecoding(model, requests, options).run();
 }
 

@@ -17,6 +17,9 @@ namespace heed {
 // Whether the model has proposals.
 bool can_decode_blockwise(const TranslationModel& model);
 
+// Throws if the model does not propose that many tokens, or if they cannot be accepted that way.
+void check_blockwise(const TranslationModel& model, const DecodeOptions& options);
+
 // The hypothesis of each request.
 std::vector<std::vector<Hypothesis>> decode_blockwise(const Seq2SeqModel& model,
                                                       std::span<const DecodeRequest> requests,

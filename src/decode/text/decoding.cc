@@ -82,7 +82,8 @@ std::span<const DecodingKind> decodings() {
        .suppress = true,
        .rows = one_row,
        .can = can_decode_blockwise,
-       .decode = with<Seq2SeqModel>(decode_blockwise)},
+       .decode = with<Seq2SeqModel>(decode_blockwise),
+       .check = check_blockwise},
       {.name = "parallel",
        .help = "all tokens in one pass",
        .training = kTrainParallel,
@@ -138,7 +139,8 @@ const DecodingKind& decoding_for(const TranslationModel& model, std::string_view
   return *wanted;
 }
 
-void check_decoding(const DecodingKind& kind, const DecodeOptions& options) {
+void check_decoding(const TranslationModel& model, const DecodingKind& kind,
+                    const DecodeOptions& options) {
   check(kind.n_best || options.n_best == 1,
         "[decode] n_best is {}, expected 1: decoding {} finds one translation", options.n_best,
         kind.name);
@@ -149,6 +151,9 @@ void check_decoding(const DecodingKind& kind, const DecodeOptions& options) {
             kind.name == "latent",
         "[decode] decoding {} has no candidates to rescore, expected parallel, refine or latent",
         kind.name);
+  if (kind.check) {
+    kind.check(model, options);
+  }
 }
 
 SourceBatch source_batch(const TranslationModel& model, std::span<const DecodeRequest> requests,
@@ -233,7 +238,7 @@ std::vector<std::vector<Hypothesis>> decode_batch(const TranslationModel& model,
                                                   std::span<const DecodeRequest> requests,
                                                   const DecodeOptions& options) {
   const DecodingKind& kind = decoding_for(model, options.decoding);
-  check_decoding(kind, options);
+  check_decoding(model, kind, options);
   for (const DecodeRequest& request : requests) {
     check(kind.prefix || request.prefix.empty(),
           "[decode] decoding {} cannot force a translation to begin with a prefix: it does not go "

@@ -110,6 +110,8 @@ struct DecodingKind {
   std::function<int64_t(const DecodeOptions& options)> rows;  // that a source takes in a batch
   std::function<bool(const TranslationModel& model)> can;     // the model was trained for it
   DecodeBatch decode;
+  // Throws if the model cannot heed the options; null: any will do.
+  std::function<void(const TranslationModel& model, const DecodeOptions& options)> check = nullptr;
 };
 std::span<const DecodingKind> decodings();
 std::vector<std::string> decoding_names();
@@ -117,8 +119,10 @@ std::vector<std::string> decoding_names();
 // By its name; "" is what the model is for: the last of the table that it can do. An Error that
 // says what the model can do, and how one is trained for the other.
 const DecodingKind& decoding_for(const TranslationModel& model, std::string_view name);
-// Throws if the way of decoding cannot heed the options. Prefixes are checked with the requests.
-void check_decoding(const DecodingKind& kind, const DecodeOptions& options);
+// Throws if the way of decoding, or the model, cannot heed the options. Prefixes are checked with
+// the requests.
+void check_decoding(const TranslationModel& model, const DecodingKind& kind,
+                    const DecodeOptions& options);
 
 // One batch, decoded as the options say.
 std::vector<std::vector<Hypothesis>> decode_batch(const TranslationModel& model,

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -15,19 +16,47 @@ struct OptionRange {
   double most_served;
 };
 
-// An option that is a number of DecodeOptions.
-template <typename T>
-DecodingOption number(const std::string& name, const std::string& help, T DecodeOptions::*member,
-                      const std::vector<std::string>& decodings, const OptionRange& range) {
+using Get = std::function<Json(const DecodeOptions& options)>;
+using Set = std::function<void(DecodeOptions& options, const Json& value)>;
+
+DecodingOption entry(const std::string& name, const std::string& help,
+                     const std::vector<std::string>& decodings, const OptionRange& range, Get get,
+                     Set set) {
   return {.name = name,
           .help = help,
           .decodings = decodings,
           .least = range.least,
           .most = range.most,
           .most_served = range.most_served,
-          .get = [member](const DecodeOptions& options) { return Json(options.*member); },
-          .set = [member](DecodeOptions& options,
-                          const Json& value) { options.*member = value.get<T>(); }};
+          .get = std::move(get),
+          .set = std::move(set)};
+}
+
+// An option that is a number of DecodeOptions.
+template <typename T>
+DecodingOption number(const std::string& name, const std::string& help, T DecodeOptions::*member,
+                      const std::vector<std::string>& decodings, const OptionRange& range) {
+  return entry(
+      name, help, decodings, range,
+      [member](const DecodeOptions& options) { return Json(options.*member); },
+      [member](DecodeOptions& options, const Json& value) { options.*member = value.get<T>(); });
+}
+
+Json get_top(const DecodeOptions& options) {
+  const Acceptance& acceptance = options.acceptance;
+  return acceptance.kind == Acceptance::Kind::top ? acceptance.within : int64_t{1};
+}
+
+void set_top(DecodeOptions& options, const Json& value) {
+  options.acceptance.within = value.get<int64_t>();
+  options.acceptance.kind =
+      options.acceptance.within > 1 ? Acceptance::Kind::top : Acceptance::Kind::exact;
+}
+
+Json get_least_block(const DecodeOptions& options) { return options.acceptance.least; }
+
+void set_least_block(DecodeOptions& options, const Json& value) {
+  options.acceptance.least = value.get<int64_t>();
 }
 
 void check_value(const DecodingOption& option, const Json& value) {
@@ -47,6 +76,10 @@ std::span<const DecodingOption> decoding_options() {
              {"beam"}, {0, 10, 10}),
       number("block", "most tokens of a pass; 0: as many as the model proposes",
              &DecodeOptions::block, {"blockwise"}, {0, 64, 64}),
+      entry("accept_top", "proposals that are among so many of the likeliest tokens stand",
+            {"blockwise"}, {1, 1000, 1000}, get_top, set_top),
+      entry("least_block", "tokens that stand in any case", {"blockwise"}, {1, 64, 64},
+            get_least_block, set_least_block),
       number("iterations", "most passes", &DecodeOptions::iterations, {"refine"}, {1, 1000, 100}),
       number("candidates", "lengths that are tried", &DecodeOptions::candidates,
              {"parallel", "refine"}, {1, 100, 16}),

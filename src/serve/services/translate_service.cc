@@ -91,7 +91,7 @@ ListJob& TranslateService::checked(Job& job) const {
   const DecodeOptions& options = translate->options;
   const DecodingKind& kind = decoding(options.decoding);
   check_options(kind, options);
-  check_decoding(kind, options);
+  check_decoding(*model_->model, kind, options);
   check(options.n_best >= 1 && options.n_best <= kind.rows(options),
         "[translate] n_best is {}, expected 1 to {}", options.n_best, kind.rows(options));
   translate->results.resize(translate->texts.size());

@@ -8,19 +8,9 @@
 
 namespace heed {
 
-struct ImageBlockwiseConfig : ImageConfig {
-  BlockwiseHeadsConfig blockwise;
-
-  template <typename Visitor>
-  void fields(Visitor& v) {
-    ImageConfig::fields(v);
-    v("blockwise", blockwise, "what learns");
-  }
-};
-
 class ImageBlockwiseTask : public ImageTask {
  public:
-  using Config = ImageBlockwiseConfig;
+  using Config = WithHeads<ImageConfig>;
   ImageBlockwiseTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
   static void check_model(const Recipe& recipe, const Config& own);

@@ -8,19 +8,9 @@
 
 namespace heed {
 
-struct LanguageBlockwiseConfig : LanguageConfig {
-  BlockwiseHeadsConfig blockwise;
-
-  template <typename Visitor>
-  void fields(Visitor& v) {
-    LanguageConfig::fields(v);
-    v("blockwise", blockwise, "what learns");
-  }
-};
-
 class LanguageBlockwiseTask : public LanguageTask {
  public:
-  using Config = LanguageBlockwiseConfig;
+  using Config = WithHeads<LanguageConfig>;
   LanguageBlockwiseTask(const Recipe& recipe, const TaskSetup& setup);
   static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
   static void check_model(const Recipe& recipe, const Config& own);

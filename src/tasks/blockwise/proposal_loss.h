@@ -35,6 +35,18 @@ struct BlockwiseHeadsConfig {
   static bool is_head(std::string_view parameter) { return parameter.starts_with("blockwise."); }
 };
 
+// What the recipe of a task says, and the section beside it.
+template <typename Config>
+struct WithHeads : Config {
+  BlockwiseHeadsConfig blockwise;
+
+  template <typename Visitor>
+  void fields(Visitor& v) {
+    Config::fields(v);
+    v("blockwise", blockwise, "what learns");
+  }
+};
+
 // Calls hidden(): of a model that does not learn along, hidden states are those of inference.
 template <typename Hidden>
 Tensor hidden_states(bool frozen, const Hidden& hidden) {
