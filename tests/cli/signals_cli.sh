@@ -14,7 +14,7 @@ export OMP_NUM_THREADS=1
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 pause() { sleep "$(($1 / 1000)).$(printf %03d $(($1 % 1000)))"; } # milliseconds
 
-# Sentences of made-up words, which take a vocabulary's training a while, and the same sentences backwards.
+# Sentences of random words, which take a vocabulary's training a while, and the same sentences backwards.
 awk 'BEGIN {
   srand(1)
   for (i = 0; i < 2000; i++)
