@@ -135,7 +135,7 @@ void translate(TranslateArguments& arguments) {
   const DecodingKind& kind = decoding_for(*model->model, decode.decoding);
   decode.beam = std::max(decode.beam, decode.n_best);
   decode.candidates = std::max(decode.candidates, decode.n_best);
-  check_decoding(kind, decode);
+  check_decoding(*model->model, kind, decode);
   check(!decode.trace || decode.n_best == 1,
         "--trace shows how one translation of each line fills in, and --n-best asks for {}",
         decode.n_best);
