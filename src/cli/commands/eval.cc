@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "cli/command.h"
@@ -91,18 +93,24 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
 void eval(const EvalArguments& arguments) {
   if (is_model_folder(arguments.model) &&
       load_config(arguments.model).spec().interface == ModelInterface::image) {
+    ShareProgress loading;
+    loading.doing("reading the model");
     LoadedFolder loaded;
     load_folder(arguments.model, arguments.precision, loaded);
+    loading.clear();
     eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments);
     return;
   }
   for (const std::string& file : arguments.files) {
     check(file != "-", "[eval] give a file; standard input cannot be read twice");
   }
+  std::optional<ShareProgress> reading(std::in_place);
+  reading->doing("reading the model and the text");
   const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
   const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
                                                    .tokenizer = model->tokenizers.target,
                                                    .line_end = arguments.line_end});
+  reading.reset();
   check(tokens.size() > 1, "[eval] the text has {} tokens, expected at least 2", tokens.size());
   Perplexity found;
   {
