@@ -253,12 +253,23 @@ void expect_same(const Hypothesis& found, const Hypothesis& expected, const std:
   EXPECT_LE(found.steps, expected.steps) << where;
 }
 
+TEST(BlockwiseDecoding, VerifiesOnlyProposalsThatAreSure) {
+  const TinyBlockwise tiny(DType::f32);
+  for (const DecodeRequest& request : requests_of(6, false)) {
+    const int64_t alone = decode(tiny.translator(), request, {.block = 1}).steps;
+    EXPECT_EQ(decode(tiny.translator(), request, {.sure = 1.0F}).steps, alone);
+    EXPECT_EQ(decode(tiny.translator(), request, {.sure = 1e-6F}).steps,
+              decode(tiny.translator(), request).steps);
+  }
+}
+
 class BlockwiseEqualsGreedy : public ::testing::TestWithParam<DType> {};
 
 TEST_P(BlockwiseEqualsGreedy, AloneAndInAnyBatch) {
   const TinyBlockwise tiny(GetParam());
   const std::vector<DecodeOptions> ways{{},
                                         {.block = 3},
+                                        {.sure = 0.2F},
                                         {.max_length = 5},
                                         {.max_length = 9, .forced_length = true},
                                         {.max_length = 1},

@@ -200,6 +200,11 @@ void add_decoding(Command& command, TranslateArguments& arguments) {
               "which proposals of --decoding blockwise stand: exact, or any of the model's top-N")
       .show_default();
   command
+      .option("--sure", options.decode.sure,
+              "verify proposals of --decoding blockwise only from this probability on")
+      .range(0.0, 1.0)
+      .show_default();
+  command
       .option("--least-block", options.decode.acceptance.least,
               "tokens that a step of --decoding blockwise takes in any case")
       .range(1, 64)

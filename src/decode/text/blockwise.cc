@@ -247,13 +247,14 @@ void BlockwiseDecoding::propose(const Judgement& judgement, std::span<const int6
   for (int64_t i = 0; i < logits.dim(0); ++i) {
     forbid_after(options_, {}, logits.rows(i, i + 1).span<float>());
   }
-  const Tensor likeliest = top_k(logits, 1).indices;  // [R*(k-1),1]
+  const TopK likeliest = top_k(options_.sure > 0.0F ? softmax(logits) : logits, 1);  // [R*(k-1),1]
   for (size_t i = 0; i < rows.size(); ++i) {
     BlockwiseRow& row = *rows[i];
     const int64_t most = std::min(block_, row.limit - std::ssize(row.ids) - 1);
-    const int32_t* next = likeliest.data<int32_t>() + static_cast<int64_t>(i) * heads;
-    while (std::ssize(row.block) < most && row.block.back() != end_of(options_)) {
-      row.block.push_back(*next++);
+    int64_t next = static_cast<int64_t>(i) * heads;
+    while (std::ssize(row.block) < most && row.block.back() != end_of(options_) &&
+           (options_.sure == 0.0F || likeliest.values.data<float>()[next] >= options_.sure)) {
+      row.block.push_back(likeliest.indices.data<int32_t>()[next++]);
     }
   }
 }

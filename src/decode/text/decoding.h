@@ -32,6 +32,7 @@ struct DecodeOptions {
   // Of blockwise decoding.
   int64_t block = 0;           // most tokens that are proposed together; 0: as the model has it
   Acceptance acceptance = {};  // which proposals stand
+  float sure = 0.0F;           // proposals of a lower probability are not verified
 
   // Of parallel decoding.
   int64_t iterations = 10;                 // most passes of refine

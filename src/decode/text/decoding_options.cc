@@ -80,6 +80,8 @@ std::span<const DecodingOption> decoding_options() {
             {"blockwise"}, {1, 1000, 1000}, get_top, set_top),
       entry("least_block", "tokens that stand in any case", {"blockwise"}, {1, 64, 64},
             get_least_block, set_least_block),
+      number("sure", "proposals of a lower probability are not verified", &DecodeOptions::sure,
+             {"blockwise"}, {0, 1, 1}),
       number("iterations", "most passes", &DecodeOptions::iterations, {"refine"}, {1, 1000, 100}),
       number("candidates", "lengths that are tried", &DecodeOptions::candidates,
              {"parallel", "refine"}, {1, 100, 16}),

@@ -41,9 +41,33 @@ float comparable(bf16 value) { return static_cast<float>(value); }
 int32_t comparable(int32_t value) { return value; }
 int32_t comparable(int8_t value) { return value; }
 
+// Whether the value may be better than the worst of those that are kept; a NaN on either side may.
+template <typename T>
+bool may_enter(T value, T worst, bool largest) {
+  return !(largest ? value <= worst : value >= worst);
+}
+
+constexpr int64_t kBlock = 32;
+
+// How many elements from x on are of no use: whole blocks, which vectors look through.
+template <typename T, typename Worst>
+int64_t useless(const T* x, int64_t count, Worst worst, bool largest) {
+  int64_t e = 0;
+  for (; e + kBlock <= count; e += kBlock) {
+    int entering = 0;
+    for (int64_t i = 0; i < kBlock; ++i) {
+      entering |= static_cast<int>(may_enter(comparable(x[e + i]), worst, largest));
+    }
+    if (entering != 0) {
+      break;
+    }
+  }
+  return e;
+}
+
 // The best k keys of a line at `x` with distance `stride`, in no order. A heap with the worst key
-// on top: most elements of a long line are turned away by one comparison with its value, which a
-// NaN on either side passes; then the keys decide.
+// on top: most elements of a long line are turned away by one comparison with its value; for the
+// others the keys decide.
 template <typename T>
 void select(const T* x, int64_t stride, const TopK& args, uint64_t* heap) {
   for (int64_t e = 0; e < args.k; ++e) {
@@ -51,9 +75,15 @@ void select(const T* x, int64_t stride, const TopK& args, uint64_t* heap) {
   }
   std::make_heap(heap, heap + args.k, std::greater<>());
   auto worst = comparable(x[position_of(heap[0]) * stride]);
-  for (int64_t e = args.k; e < args.extent; ++e) {
-    const auto value = comparable(x[e * stride]);
-    if (args.largest ? value <= worst : value >= worst) {
+  for (int64_t e = args.k, looked_at = e; e < args.extent; ++e) {
+    if (stride == 1 && e == looked_at) {
+      e += useless(x + e, args.extent - e, worst, args.largest);
+      looked_at = e + kBlock;
+      if (e == args.extent) {
+        break;
+      }
+    }
+    if (!may_enter(comparable(x[e * stride]), worst, args.largest)) {
       continue;
     }
     const uint64_t key = rank_key(x[e * stride], e, args.largest);
