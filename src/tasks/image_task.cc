@@ -10,12 +10,13 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "data/shuffle.h"
+#include "models/folder.h"
 #include "models/registry.h"
 
 namespace heed {
 namespace {
 
-// What the recipe leaves open of the model is as the data has it.
+// What the recipe leaves open of the model is as the data, or the model to begin with, has it.
 Json model_for(const Recipe& recipe, const ImageDataConfig& data, const ImageSet& images) {
   ImageSizes sizes{.rows = images.height,
                    .columns = images.width,
@@ -32,7 +33,9 @@ Json model_for(const Recipe& recipe, const ImageDataConfig& data, const ImageSet
     sizes.source_rows = images.height / factor;
     sizes.source_columns = images.width / factor;
   }
-  return with_images(recipe.model, sizes);
+  const std::string& from = recipe.train.from;
+  return with_images(
+      from.empty() ? recipe.model : begun_with(recipe.model, load_config(from).model, from), sizes);
 }
 
 Tensor levels_of(const ImageSet& set, std::span<const int64_t> indices) {

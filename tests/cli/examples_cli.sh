@@ -168,16 +168,6 @@ task = "image_blockwise"
 [model]
 kind = "blockwise_image_transformer"
 proposals = 2
-encoder_layers = 1
-width = 16
-heads = 2
-layers = 1
-hidden = 32
-neighbours = 3
-block_rows = 4
-block_columns = 4
-memory_rows = 4
-memory_columns = 4
 [train]
 from = "enlarge.model"
 RECIPE

@@ -148,6 +148,10 @@ TEST(Matmul, RoughProductsAreThoseOfIntegers) {
       for (size_t i = 0; i < all.size(); ++i) {
         ASSERT_NEAR(all[i], exact[i], 0.05 * std::sqrt(double(k))) << name_of(isa);
       }
+      const std::vector<float> top = times_transpose(x, w.rows(0, 16), DType::f32);
+      const std::vector<float> bottom = times_transpose(x, w.rows(16, n), DType::f32);
+      EXPECT_EQ(top.front(), all.front()) << name_of(isa);
+      EXPECT_EQ(bottom.front(), all[16]) << "other rows of the same matrix";
       const std::vector<float> one = product(4, 1);
       EXPECT_TRUE(std::equal(one.begin(), one.end(), all.begin() + 4 * n)) << name_of(isa);
     }

@@ -65,7 +65,8 @@ TEST(ImageBlockwiseTask, KeepsTheModelToTheBit) {
       "image": {"rows": 8, "columns": 8, "grey": true, "levels": 4, "enlarge": 2, "held_out": 10},
       "data": {"batch_tokens": 640},
       "model": {"width": 16, "heads": 2, "layers": 1, "hidden": 32, "encoder_layers": 1,
-                "block_rows": 4, "block_columns": 4, "memory_rows": 4, "memory_columns": 4},
+                "block_rows": 4, "block_columns": 4, "memory_rows": 4, "memory_columns": 4,
+                "neighbours": 2},
       "train": {"steps": 30, "precision": "f32"},
       "schedule": {"kind": "constant", "rate": 0.01, "warmup": 0},
       "validation": {"every": 10}})");
@@ -82,8 +83,7 @@ TEST(ImageBlockwiseTask, KeepsTheModelToTheBit) {
   recipe["image"]["train"] = Json::array({(folder / "digits").string()});
   train(recipe, folder / "base");
   recipe["task"] = "image_blockwise";
-  recipe["model"]["kind"] = "blockwise_image_transformer";
-  recipe["model"]["proposals"] = 3;
+  recipe["model"] = {{"kind", "blockwise_image_transformer"}, {"proposals", 3}};
   recipe["train"]["from"] = (folder / "base").string();
   Watcher watcher;
   train(recipe, folder / "run", watcher);

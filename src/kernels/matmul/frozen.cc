@@ -19,14 +19,15 @@ const bf16* FrozenWeight::panels(const Operand& operand) {
 
 const void* FrozenWeight::int8(In matrix, int64_t rows, int64_t columns) {
   const std::lock_guard lock(mutex_);
-  if (!int8_.defined()) {
+  Tensor& packed = int8_[{matrix.data, rows, columns}];
+  if (!packed.defined()) {
     const Tensor wide = Tensor::empty({rows, columns});
     copy({.n = wide.size(), .from = matrix, .to = {wide.raw(), DType::f32}});
     const auto bytes = static_cast<int64_t>(Int8Matrix::bytes(rows, columns));
-    int8_ = Tensor::empty({bytes}, DType::i8);
-    int8_pack(wide.data<float>(), rows, columns, int8_.raw());
+    packed = Tensor::empty({bytes}, DType::i8);
+    int8_pack(wide.data<float>(), rows, columns, packed.raw());
   }
-  return int8_.raw();
+  return packed.raw();
 }
 
 }  // namespace heed::kernels

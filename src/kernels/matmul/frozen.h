@@ -30,14 +30,14 @@ class FrozenWeight {
   // Its panels (panels.h).
   const bf16* panels(const Operand& operand);
 
-  // The whole matrix [rows, columns], f32 or bf16, as packed integers (int8/int8.h).
+  // Dense rows of the matrix, [rows, columns], f32 or bf16, as packed integers (int8/int8.h).
   const void* int8(In matrix, int64_t rows, int64_t columns);
 
  private:
   const bool by_rows_;
   std::mutex mutex_;
   std::map<Operand, Tensor> packed_;
-  Tensor int8_;
+  std::map<std::tuple<const void*, int64_t, int64_t>, Tensor> int8_;  // by the arguments
 };
 
 }  // namespace heed::kernels

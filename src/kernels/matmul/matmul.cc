@@ -151,7 +151,7 @@ void int8_matmul(const Matmul& args) {
                 .bias = args.bias});
 }
 
-// Whether the product may be that of 8-bit integers in place of `b`, which is a whole matrix.
+// Whether the product may be that of 8-bit integers in place of `b`, the rows of which are dense.
 bool is_rough(const Matmul& args) {
   return rough_products && args.b.frozen != nullptr && args.batch == 1 && args.transpose_b &&
          !args.transpose_a && !args.accumulate && args.ldb == args.k;
