@@ -79,7 +79,20 @@ HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, size_
   }
 }
 
-template <int64_t rows, bool first, typename T, typename TY>
+// The sums of a row of a tile, on their way to y.
+template <typename TY>
+HWY_INLINE void finish(const kernels::Gemv& args, const float* sums, int64_t row, int64_t column,
+                       int64_t columns) {
+  TY* y = static_cast<TY*>(args.y.data) + row * args.ldy + column;
+  for (int64_t c = 0; c < columns; ++c) {
+    float value = sums[c] + (args.bias == nullptr ? 0.0F : args.bias[column + c]) +
+                  (args.accumulate ? static_cast<float>(y[c]) : 0.0F);
+    value = args.relu && value < 0.0F ? 0.0F : value;
+    y[c] = TY(value);
+  }
+}
+
+template <int64_t rows, bool first, typename T>
 HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int64_t columns) {
   const T* x = static_cast<const T*>(args.x.data) + row * args.ldx;
   const T* base = static_cast<const T*>(args.w.data);
@@ -91,29 +104,27 @@ HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int
   dots<rows, first>(x, args.ldx, w, static_cast<size_t>(args.k),
                     static_cast<size_t>(args.ldw) * kColumns, out);
   for (int64_t r = 0; r < rows; ++r) {
-    TY* y = static_cast<TY*>(args.y.data) + (row + r) * args.ldy + column;
-    for (int64_t c = 0; c < columns; ++c) {
-      float value = out[r][c] + (args.bias == nullptr ? 0.0F : args.bias[column + c]) +
-                    (args.accumulate ? static_cast<float>(y[c]) : 0.0F);
-      value = args.relu && value < 0.0F ? 0.0F : value;
-      y[c] = TY(value);
+    if (args.y.dtype == DType::f32) {
+      finish<float>(args, out[r], row + r, column, columns);
+    } else {
+      finish<bf16>(args, out[r], row + r, column, columns);
     }
   }
 }
 
 // At most a whole tile of `left` rows: found by counting down.
-template <int64_t rows, bool first, typename T, typename TY>
+template <int64_t rows, bool first, typename T>
 HWY_INLINE void tile_of(int64_t left, const kernels::Gemv& args, int64_t row, int64_t column,
                         int64_t columns) {
   if (left >= rows) {
-    tile<rows, first, T, TY>(args, row, column, columns);
+    tile<rows, first, T>(args, row, column, columns);
   } else if constexpr (rows > 1) {
-    tile_of<rows - 1, first, T, TY>(left, args, row, column, columns);
+    tile_of<rows - 1, first, T>(left, args, row, column, columns);
   }
 }
 
 // Rows in blocks that stay in the second-level cache while all columns pass by.
-template <typename T, typename TY>
+template <typename T>
 void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
   constexpr int64_t kBlockBytes = 256 << 10;
   const int64_t fitting = kBlockBytes / (static_cast<int64_t>(sizeof(T)) * args.k + 1);
@@ -122,9 +133,9 @@ void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
     const int64_t last = std::min(args.m, first + block);
     for (int64_t n = begin; n < end; n += kColumns) {
       const int64_t columns = std::min<int64_t>(kColumns, end - n);
-      tile_of<kTileRows, true, T, TY>(last - first, args, first, n, columns);
+      tile_of<kTileRows, true, T>(last - first, args, first, n, columns);
       for (int64_t row = first + kTileRows; row < last; row += kTileRows) {
-        tile_of<kTileRows, false, T, TY>(last - row, args, row, n, columns);
+        tile_of<kTileRows, false, T>(last - row, args, row, n, columns);
       }
     }
   }
@@ -132,10 +143,7 @@ void gemv_rows(const kernels::Gemv& args, int64_t begin, int64_t end) {
 
 void gemv(const kernels::Gemv& args, int64_t begin, int64_t end) {
   with_type(args.x.dtype, [&](auto* type) {
-    with_type(args.y.dtype, [&](auto* y_type) {
-      gemv_rows<std::remove_pointer_t<decltype(type)>, std::remove_pointer_t<decltype(y_type)>>(
-          args, begin, end);
-    });
+    gemv_rows<std::remove_pointer_t<decltype(type)>>(args, begin, end);
   });
 }
 
