@@ -102,6 +102,11 @@ task = "translate_parallel"
 [model]
 kind = "parallel_transformer"
 input = "copied"
+width = 16
+heads = 2
+hidden = 16
+encoder_layers = 3
+decoder_layers = 3
 RECIPE
 printf 'base = "parallel.toml"\n[model]\ninput = "masked"\n' > refine.toml
 cat > blockwise.toml <<'RECIPE'
@@ -118,6 +123,11 @@ base = "translate.toml"
 task = "translate_latent"
 [model]
 kind = "latent_transformer"
+width = 16
+heads = 2
+hidden = 16
+encoder_layers = 1
+decoder_layers = 1
 RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
 for name in translate parallel refine blockwise masked classify language summarise; do
