@@ -23,6 +23,4 @@ cmake --build --preset release
 
 step="running the fast tests"
 say "$step"
-# Several test programs share the cores; threads that spin while they wait would take them from each other.
-export OMP_WAIT_POLICY=passive
-ctest --preset release --label-exclude slow --parallel "$(nproc)" "$@"
+tools/run-tests.sh release --label-exclude slow "$@"

@@ -1,7 +1,9 @@
 // Runs the table of op cases: values, gradients, and that no op on the tape lacks a case.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "autograd/tape.h"
@@ -11,27 +13,29 @@
 namespace heed::testing {
 namespace {
 
-struct CaseRun {
-  const OpCase* op_case;
+// All cases of an op in one precision: one test, since starting a program for each case takes
+// longer than the case.
+struct OpRun {
+  std::string op;
   DType dtype;
+  std::vector<const OpCase*> cases;
 };
 
-std::string run_name(const ::testing::TestParamInfo<CaseRun>& info) {
-  std::string name =
-      info.param.op_case->op + "_" + info.param.op_case->name + "_" + name_of(info.param.dtype);
-  for (char& c : name) {
-    c = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  }
-  return name;
+std::string run_name(const ::testing::TestParamInfo<OpRun>& info) {
+  return info.param.op + "_" + name_of(info.param.dtype);
 }
 
-std::vector<CaseRun> all_runs() {
-  std::vector<CaseRun> runs;
+std::vector<OpRun> all_runs() {
+  std::map<std::pair<std::string, DType>, std::vector<const OpCase*>> cases;
   for (const OpCase& op_case : all_cases()) {
-    runs.push_back({&op_case, DType::f32});
+    cases[{op_case.op, DType::f32}].push_back(&op_case);
     if (!op_case.f32_only) {
-      runs.push_back({&op_case, DType::bf16});
+      cases[{op_case.op, DType::bf16}].push_back(&op_case);
     }
+  }
+  std::vector<OpRun> runs;
+  for (const auto& [key, of_op] : cases) {
+    runs.push_back({key.first, key.second, of_op});
   }
   return runs;
 }
@@ -78,23 +82,46 @@ Array numerical_gradient(const OpCase& op_case, std::vector<Array> inputs, size_
   return result;
 }
 
-class OpCaseTest : public ::testing::TestWithParam<CaseRun> {
- protected:
-  const OpCase& op_case() const { return *GetParam().op_case; }
-  double tolerance() const {
-    return GetParam().dtype == DType::f32 ? op_case().tolerance : op_case().bf16_tolerance;
+std::vector<Array> arrays(const std::vector<Tensor>& tensors) {
+  std::vector<Array> result;
+  for (const Tensor& tensor : tensors) {
+    result.push_back(to_array(tensor));
   }
-  std::vector<Array> arrays(const std::vector<Tensor>& tensors) const {
-    std::vector<Array> result;
-    for (const Tensor& tensor : tensors) {
-      result.push_back(to_array(tensor));
+  return result;
+}
+
+class OpCaseTest : public ::testing::TestWithParam<OpRun> {
+ protected:
+  // Calls `check(op_case, tolerance)` for every case; what fails in it is reported with the case's
+  // name.
+  template <typename Check>
+  void for_each_case(const Check& check) const {
+    for (const OpCase* op_case : GetParam().cases) {
+      SCOPED_TRACE(op_case->op + ", " + op_case->name);
+      check(*op_case,
+            GetParam().dtype == DType::f32 ? op_case->tolerance : op_case->bf16_tolerance);
     }
-    return result;
   }
 };
 
-TEST_P(OpCaseTest, ValuesAndGradients) {
-  std::vector<Tensor> inputs = make_inputs(op_case(), GetParam().dtype);
+// The gradients of all inputs against the reference's numerical ones.
+void check_gradients(const OpCase& op_case, const std::vector<Tensor>& inputs,
+                     const std::vector<Array>& input_arrays, const std::vector<Array>& gradients,
+                     double tolerance) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].slot() == nullptr) {
+      continue;
+    }
+    ASSERT_TRUE(inputs[i].slot()->written) << "input " << i << " got no gradient";
+    const Array numerical = numerical_gradient(op_case, input_arrays, i, gradients);
+    Array ours = to_array(inputs[i].slot()->grad);
+    ours.shape = inputs[i].shape();
+    EXPECT_LE(error_between(ours, numerical), tolerance) << "gradient of input " << i;
+  }
+}
+
+void check_values_and_gradients(const OpCase& op_case, DType dtype, double tolerance) {
+  std::vector<Tensor> inputs = make_inputs(op_case, dtype);
   const std::vector<Array> input_arrays = arrays(inputs);
   Tape tape(kCaseSeed);
   std::vector<Tensor> outputs;
@@ -102,16 +129,16 @@ TEST_P(OpCaseTest, ValuesAndGradients) {
   {
     const TapeScope scope(tape);
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (op_case().inputs[i].wants_gradient()) {
+      if (op_case.inputs[i].wants_gradient()) {
         tape.watch(inputs[i]);
       }
     }
-    outputs = op_case().run(inputs);
+    outputs = op_case.run(inputs);
   }
-  const std::vector<Array> expected = op_case().reference(input_arrays);
+  const std::vector<Array> expected = op_case.reference(input_arrays);
   ASSERT_EQ(outputs.size(), expected.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    EXPECT_LE(error_between(to_array(outputs[i]), expected[i]), tolerance()) << "output " << i;
+    EXPECT_LE(error_between(to_array(outputs[i]), expected[i]), tolerance) << "output " << i;
     const Tensor gradient = output_gradient(outputs[i], i);
     gradients.push_back(to_array(gradient));
     if (outputs[i].slot() != nullptr && i + 1 < outputs.size()) {
@@ -119,42 +146,45 @@ TEST_P(OpCaseTest, ValuesAndGradients) {
     }
   }
   tape.backward(outputs.back(), output_gradient(outputs.back(), outputs.size() - 1));
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].slot() == nullptr) {
-      continue;
-    }
-    ASSERT_TRUE(inputs[i].slot()->written) << "input " << i << " got no gradient";
-    const Array numerical = numerical_gradient(op_case(), input_arrays, i, gradients);
-    Array ours = to_array(inputs[i].slot()->grad);
-    ours.shape = inputs[i].shape();
-    EXPECT_LE(error_between(ours, numerical), tolerance()) << "gradient of input " << i;
-  }
+  check_gradients(op_case, inputs, input_arrays, gradients, tolerance);
 }
 
 // A second pass adds to the gradients of the first.
-TEST_P(OpCaseTest, BackwardAccumulates) {
-  std::vector<Tensor> inputs = make_inputs(op_case(), GetParam().dtype);
+void check_backward_accumulates(const OpCase& op_case, DType dtype, double tolerance) {
+  std::vector<Tensor> inputs = make_inputs(op_case, dtype);
   size_t watched = inputs.size();
   Tape tape(kCaseSeed);
   const TapeScope scope(tape);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    if (op_case().inputs[i].wants_gradient()) {
+    if (op_case.inputs[i].wants_gradient()) {
       tape.watch(inputs[i]);
       watched = std::min(watched, i);
     }
   }
   ASSERT_LT(watched, inputs.size()) << "a case without a gradient to test";
-  const Tensor first = op_case().run(inputs).back();
+  const Tensor first = op_case.run(inputs).back();
   tape.backward(first, output_gradient(first, 0));
   const Array once = to_array(inputs[watched].slot()->grad);
   tape.set_draws(0);
-  const Tensor second = op_case().run(inputs).back();
+  const Tensor second = op_case.run(inputs).back();
   tape.backward(second, output_gradient(second, 0));
   Array twice = to_array(inputs[watched].slot()->grad);
   for (double& value : twice.values) {
     value /= 2;
   }
-  EXPECT_LE(error_between(twice, once), tolerance());
+  EXPECT_LE(error_between(twice, once), tolerance);
+}
+
+TEST_P(OpCaseTest, ValuesAndGradients) {
+  for_each_case([](const OpCase& op_case, double tolerance) {
+    check_values_and_gradients(op_case, GetParam().dtype, tolerance);
+  });
+}
+
+TEST_P(OpCaseTest, BackwardAccumulates) {
+  for_each_case([](const OpCase& op_case, double tolerance) {
+    check_backward_accumulates(op_case, GetParam().dtype, tolerance);
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Table, OpCaseTest, ::testing::ValuesIn(all_runs()), run_name);

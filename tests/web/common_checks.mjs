@@ -46,7 +46,7 @@ export async function phone(studio, models, pages) {
 async function resultsComeFirst(page, id) {
   const settings = page.getByRole("heading", { name: "Settings", exact: true });
   if ((await settings.count()) === 0) return;
-  const top = async (found) => (await found.boundingBox()).y;
+  const top = (found) => found.evaluate((element) => element.getBoundingClientRect().top);
   const result = page.locator(".strip, .roll, .pictures").first();
   assert.ok((await top(result)) < (await top(settings)), `${id}: the result is above the settings`);
   assert.ok(

@@ -146,7 +146,9 @@ async function drawn(studio, page, action, { columns, rows }) {
     .waitFor({ timeout: 10 * studio.wait }); // pixel after pixel takes its time
   const sizes = await page
     .locator(".pictures img")
-    .evaluateAll((made) => made.map((image) => [image.naturalWidth, image.naturalHeight]));
+    .evaluateAll((made) =>
+      Promise.all(made.map((image) => image.decode().then(() => [image.naturalWidth, image.naturalHeight]))),
+    );
   assert.deepEqual(sizes, [
     [columns, rows],
     [columns, rows],

@@ -159,7 +159,7 @@ async function branchAndStop(page) {
   await page.getByRole("button", { name: /^(Complete|Start again)$/ }).click();
   await page.waitForFunction(() => document.querySelectorAll(".token").length > 2);
   const stop = button(page, "Stop");
-  if (await stop.isEnabled()) await stop.click().catch(() => {}); // a small model may be faster
+  if (await stop.isEnabled()) await stop.click({ timeout: 1000 }).catch(() => {}); // a small model may be faster
   await page.waitForFunction(() =>
     /second\. .+\./.test(document.querySelector("[data-page=complete] .strip-status").textContent),
   );

@@ -17,13 +17,13 @@ command -v node > /dev/null || skip "node is not installed (tools/install-deps.s
 command -v chromium > /dev/null || skip "chromium is not installed (tools/install-deps.sh test)"
 "$here/../../tools/web-test-deps.sh" "$dependencies" > /dev/null 2>&1 || skip "npm cannot install playwright-core, axe-core and openai"
 . "$here/../cli/support.sh"
-node --test "$here/modules_test.mjs" > check.log 2>&1 || fail "$(cat check.log)"
-node "$here/studio_test.mjs" --mock-only --deps "$dependencies" --wait 60 > check.log 2>&1 || fail "$(cat check.log)"
+node --test "$here/modules_test.mjs" || fail "the studio's modules"
+node "$here/studio_test.mjs" --mock-only --deps "$dependencies" --wait 60 || fail "the studio on the mock server"
 . "$here/../serve/tiny_models.sh"
 
 start --model language --model masked --model classes --model en-de=pairs --model piano --model harmonise \
   --model digits --model larger --run pairs
-node "$here/../serve/openai_client.mjs" "$base" --deps "$dependencies" > check.log 2>&1 || fail "$(cat check.log)"
-node "$here/studio_test.mjs" --base "$base/" --deps "$dependencies" --wait 60 ${HEED_SHOTS:+--shots "$HEED_SHOTS"} > check.log 2>&1 ||
-  fail "$(cat check.log)"
+node "$here/../serve/openai_client.mjs" "$base" --deps "$dependencies" || fail "OpenAI's client"
+node "$here/studio_test.mjs" --base "$base/" --deps "$dependencies" --wait 60 ${HEED_SHOTS:+--shots "$HEED_SHOTS"} ||
+  fail "the studio on heed serve"
 exit $failed

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Runs ctest with a preset on all cores. If tests fail, the end of what each of them said comes last, where a long log
+# is read first.
+# Usage: tools/run-tests.sh PRESET [CTEST_OPTION...]
+set -Eeuo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+preset=$1
+shift
+# Several test programs share the cores; threads that spin while they wait would take them from each other.
+export OMP_WAIT_POLICY=passive
+status=0
+ctest --preset "$preset" --parallel "$(nproc)" "$@" || status=$?
+[[ $status -ne 0 ]] || exit 0
+awk -v longest=40 '
+  / Testing: / { name = $0; sub(/.* Testing: /, "", name); lines = 0; reading = 0 }
+  reading && $0 == "<end of output>" { reading = 0 }
+  reading { said[lines++] = $0 }
+  $0 == "Output:" { reading = 1; lines = -1 }
+  $0 == "Test Failed." {
+    printf "\n== %s said\n", name
+    for (i = lines > longest ? lines - longest : 0; i < lines; i++) print said[i]
+  }' "build/$preset/Testing/Temporary/LastTest.log" >&2
+exit "$status"
