@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs ctest with a preset, three tests for two cores, since some of them wait. If tests fail, the end of what each of them said comes last, where a long log
-# is read first.
+# Runs ctest with a preset, three tests for two cores, since some of them wait. If tests fail, the end of what each of
+# them said comes last, where a long log is read first.
 # Usage: tools/run-tests.sh PRESET [CTEST_OPTION...]
 set -Eeuo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
