@@ -20,6 +20,7 @@
 #include "models/translation/parallel_transformer.h"
 #include "models/translation/rnn.h"
 #include "models/translation/transformer.h"
+#include "models/translation/universal_transformer.h"
 
 namespace heed {
 namespace {
@@ -179,6 +180,8 @@ const std::vector<Kind>& kinds() {
           "transformer"),
       kind<LatentTransformer, LatentTransformerConfig>(
           "latent_transformer", transformer_presets<LatentTransformerConfig>(), "transformer"),
+      kind<UniversalTransformer, UniversalTransformerConfig>(
+          "universal_transformer", transformer_presets<UniversalTransformerConfig>()),
       kind<Rnn, RnnConfig>("rnn", {{"small", RnnConfig{}}}),
       kind<ConvS2S, ConvConfig>("conv", {{"small", ConvConfig{}}}),
       kind<Gpt, GptConfig>("gpt2", {{"small", gpt(768, 12)},

@@ -20,4 +20,10 @@ void AttentionScope::report(const AttentionLabel& label, const Tensor& weights) 
   }
 }
 
+void AttentionScope::report(Pondering pondering) {
+  if (current_scope != nullptr) {
+    current_scope->pondering_.push_back(std::move(pondering));
+  }
+}
+
 }  // namespace heed

@@ -35,6 +35,12 @@ struct LayerAttention {
   Tensor weights;
 };
 
+// How many steps each position was thought about, where positions halt by themselves.
+struct Pondering {
+  std::string kind;  // "encoder" or "decoder"
+  Tensor steps;      // f32 [B,T]; 0 for padding
+};
+
 class AttentionScope {
  public:
   AttentionScope();
@@ -46,14 +52,19 @@ class AttentionScope {
   const std::vector<LayerAttention>& layers() const { return layers_; }
   std::vector<LayerAttention> take() { return std::exchange(layers_, {}); }
 
+  // In the order in which the stacks ran.
+  const std::vector<Pondering>& pondering() const { return pondering_; }
+
   // For layers: whether somebody looks on this thread, and what there is to see. Undefined weights
   // are none.
   static bool open();
   static void report(const AttentionLabel& label, const Tensor& weights);
+  static void report(Pondering pondering);
 
  private:
   AttentionScope* outer_;
   std::vector<LayerAttention> layers_;
+  std::vector<Pondering> pondering_;
 };
 
 }  // namespace heed

@@ -56,7 +56,11 @@ Residual TransformerLayer::operator()(Residual stream, const LayerContext& conte
 }
 
 Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const {
-  return mixer_->mix(x, context.self, label_);  // [B,T,C]
+  return mixer_->mix(x, context.self, label(label_.kind, context));  // [B,T,C]
+}
+
+void TransformerLayer::remember(const Tensor& x, const LayerContext& context) const {
+  mix(pre_norm_ ? norm1_(x) : x, context);
 }
 
 // Hypotheses about one source are queries of one attention: the memory is not repeated for them.
@@ -65,7 +69,7 @@ Tensor TransformerLayer::cross_attention(const Tensor& x, const LayerContext& co
   const Mixed mixed = (*cross_attention_)(
       rows, context.memory,
       {.weights = AttentionScope::open(), .stepwise = context.self.stepwise});  // [B,K,C]
-  AttentionScope::report({.kind = "cross", .layer = label_.layer}, mixed.weights);
+  AttentionScope::report(label("cross", context), mixed.weights);
   return mixed.y.reshape(x.shape());  // [R,T,C]
 }
 

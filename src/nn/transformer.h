@@ -38,6 +38,9 @@ struct LayerContext {
   CrossAttention::Memory memory = {};  // the encoder's output, as project_memory() gives it
   // Rows of x for each row of the memory, side by side: hypotheses about one source.
   int64_t beam = 1;
+  // Which time this is, from 0 on, if the layer is applied again and again: an AttentionScope sees
+  // each as a layer of its own.
+  int64_t application = 0;
 };
 
 class TransformerLayer {
@@ -47,6 +50,8 @@ class TransformerLayer {
 
   // The stream's pending branch is added by the first norm. Post-norm leaves none pending.
   Residual operator()(Residual stream, const LayerContext& context) const;
+  // Only what later positions see of these, x [B,T,C], goes into the caches.
+  void remember(const Tensor& x, const LayerContext& context) const;
   // Keys and values of the encoder's output for this layer: [B,Tk,C] -> [B,Tk,2,H,D].
   Tensor project_memory(const Tensor& memory) const { return cross_attention_->project(memory); }
   // What decoding keeps of this layer.
@@ -58,6 +63,9 @@ class TransformerLayer {
   Residual pre_norm(Residual stream, const LayerContext& context) const;
   Residual post_norm(Residual stream, const LayerContext& context) const;
   Tensor mix(const Tensor& x, const LayerContext& context) const;
+  AttentionLabel label(const std::string& kind, const LayerContext& context) const {
+    return {.kind = kind, .layer = label_.layer + context.application};
+  }
   Tensor cross_attention(const Tensor& x, const LayerContext& context) const;
   Tensor normed(const LayerNorm& norm, Residual& stream) const;
 

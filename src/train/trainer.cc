@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "formats/run_log.h"
+#include "nn/loss_scope.h"
 #include "ops/pointwise.h"
 
 namespace heed {
@@ -119,7 +120,8 @@ void Trainer::complete_step() {
 double Trainer::backward(const TaskBatch& batch, double share) {
   tape_.clear();
   const TapeScope scope(tape_);
-  const Tensor loss = task().loss(batch);
+  const LossScope costs;
+  const Tensor loss = costs.added_to(task().loss(batch));
   const double value = static_cast<double>(loss.item()) * share;
   tape_.backward(share == 1.0 ? loss : scale(loss, static_cast<float>(share)));
   return value;

@@ -81,6 +81,18 @@ Family latent_family() {
   return family;
 }
 
+Family universal_family() {
+  Family family = transformer_family();
+  family.base.update({{"kind", "universal_transformer"}, {"encoder_layers", 3}});
+  family.options = {
+      {"halting", {}},
+      {"fixed", {{"halting", false}}},
+      {"pre_norm", {{"pre_norm", true}}},
+      {"learned", {{"positions", "learned"}, {"longest", 12}}},
+      {"apart", {{"source_vocabulary", 20}, {"tied_output", false}, {"output_bias", true}}}};
+  return family;
+}
+
 Family rnn_family() {
   return {{{"kind", "rnn"},
            {"vocabulary", 20},
@@ -212,10 +224,10 @@ Family pixel_cnn_family() {
 std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const Family& family :
-       {transformer_family(), parallel_family(), blockwise_family(), latent_family(), rnn_family(),
-        conv_family(), gpt_family(), blockwise_gpt_family(), bert_family(), rnn_encoder_family(),
-        music_family(), rnn_language_family(), image_family(), blockwise_image_family(),
-        pixel_cnn_family()}) {
+       {transformer_family(), parallel_family(), blockwise_family(), latent_family(),
+        universal_family(), rnn_family(), conv_family(), gpt_family(), blockwise_gpt_family(),
+        bert_family(), rnn_encoder_family(), music_family(), rnn_language_family(), image_family(),
+        blockwise_image_family(), pixel_cnn_family()}) {
     for (const Variant& option : family.options) {
       Json config = family.base;
       config.update(option.config.is_null() ? Json::object() : option.config);

@@ -1,0 +1,97 @@
+#include "models/translation/universal_transformer.h"
+
+#include <cmath>
+
+#include "base/error.h"
+#include "ops/pointwise.h"
+
+namespace heed {
+namespace {
+
+UniversalConfig stack_config(const UniversalTransformerConfig& config, const StackKind& kind) {
+  UniversalConfig stack{.layer = layer_config(config, kind),
+                        .positions = positions_config(config),
+                        .steps = kind.cross ? config.decoder_layers : config.encoder_layers,
+                        .final_norm = config.final_norm,
+                        .label = kind.cross ? "decoder" : "encoder"};
+  if (config.halting) {
+    stack.halting = {.threshold = config.halting_threshold, .cost = config.ponder_cost};
+  }
+  return stack;
+}
+
+}  // namespace
+
+struct UniversalTransformer::State : DecodeState {
+  UniversalStack::State decoder;
+};
+
+UniversalTransformer::UniversalTransformer(const Scope& s, const UniversalTransformerConfig& config)
+    : config_(config),
+      target_embedding_(s / (config.source_vocabulary == 0 ? "embedding" : "target_embedding"),
+                        config.vocabulary, config.width, embedding_init(config)),
+      encoder_(s / "encoder", stack_config(config, {})),
+      decoder_(s / "decoder", stack_config(config, {.causal = true, .cross = true})) {
+  check(config.residual, "[universal transformer] residual is false, expected true");
+  check(!config.output_bias || !config.tied_output,
+        "[universal transformer] output_bias needs tied_output = false");
+  if (config.source_vocabulary > 0) {
+    source_embedding_.emplace(s / "source_embedding", config.source_vocabulary, config.width,
+                              embedding_init(config));
+  }
+  if (!config.tied_output) {
+    output_.emplace(s / "output", config.width, config.vocabulary, config.output_bias);
+  }
+}
+
+Tensor UniversalTransformer::vectors(const Tensor& ids, const Embedding& embedding) const {
+  return dropout(embedding(ids, std::sqrt(static_cast<float>(config_.width))), config_.dropout);
+}
+
+Tensor UniversalTransformer::project(const Tensor& x) const {
+  return output_ ? (*output_)(x) : target_embedding_.logits(x);
+}
+
+Tensor UniversalTransformer::encode(const Tensor& source, const Tensor& lengths) const {
+  const Embedding& embedding = source_embedding_ ? *source_embedding_ : target_embedding_;
+  return encoder_(vectors(source, embedding), {.lengths = lengths}, lengths);  // [B,S,C]
+}
+
+Tensor UniversalTransformer::logits(const Batch& batch) const {
+  const StackMemory memory{.vectors = encode(batch.source, batch.source_lengths),  // [B,S,C]
+                           .lengths = batch.source_lengths};
+  const Tensor x = vectors(batch.input, target_embedding_);                     // [B,T,C]
+  return project(decoder_(x, {.causal = true}, batch.target_lengths, memory));  // [B,T,V]
+}
+
+std::unique_ptr<DecodeState> UniversalTransformer::start(const Tensor& source,
+                                                         const Tensor& lengths,
+                                                         int64_t beam) const {
+  check(beam >= 1, "[universal transformer] a beam of {}, expected 1 or more", beam);
+  auto state = std::make_unique<State>();
+  state->decoder =
+      decoder_.start({.vectors = encode(source, lengths), .lengths = lengths, .beam = beam});
+  return state;
+}
+
+Tensor UniversalTransformer::step(const Tensor& tokens, DecodeState& state) const {
+  const int64_t rows = tokens.size();
+  const Tensor x = vectors(tokens.reshape({rows, 1}), target_embedding_);  // [R,1,C]
+  const Tensor y = decoder_.step(x, static_cast<State&>(state).decoder);   // [R,1,C]
+  return project(y).reshape({rows, config_.vocabulary});                   // [R,V]
+}
+
+void UniversalTransformer::select(DecodeState& state, std::span<const int64_t> sources,
+                                  std::span<const int64_t> rows) const {
+  static_cast<State&>(state).decoder.select(sources, rows);
+}
+
+ModelSpec spec_of(const UniversalTransformerConfig& config) {
+  return spec_of(static_cast<const TransformerConfig&>(config));
+}
+
+void adapt(UniversalTransformerConfig& config, const VocabularySizes& sizes) {
+  adapt(static_cast<TransformerConfig&>(config), sizes);
+}
+
+}  // namespace heed
