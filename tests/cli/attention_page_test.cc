@@ -28,7 +28,8 @@ AttentionDrawing drawing() {
   AttentionDrawing made{.title = "a < b & {{data}}",
                         .source = {"▁the", kNasty, "über"},
                         .target = {"<s>", "▁das\x01"},
-                        .maps = {}};
+                        .maps = {},
+                        .pondering = {{"encoder", {1, 3, 2}}, {"decoder", {2, 4}}}};
   for (const char* kind : {"encoder", "decoder", "cross"}) {
     for (const int64_t layer : {1, 0}) {
       AttentionMap map{.kind = kind, .layer = layer, .heads = {}, .queries = 2, .keys = 3};
@@ -111,6 +112,7 @@ TEST(AttentionPage, CarriesTheWeightsExactly) {
       EXPECT_EQ(floats_of(map["heads"][head]), drawn.maps[i].heads[head]);
     }
   }
+  EXPECT_EQ(data["pondering"], json({{"encoder", {1, 3, 2}}, {"decoder", {2, 4}}}));
 }
 
 TEST(AttentionPage, NoTextBreaksOut) {
@@ -281,6 +283,8 @@ TEST(AttentionPicture, SaysWhatIsWrong) {
             "[attention] encoder layer 1 is there twice");
   EXPECT_EQ(error_with([](auto& d) { d.target.clear(); }),
             "[attention] decoder attention from 0 to 0 tokens, expected some");
+  EXPECT_EQ(error_with([](auto& d) { d.pondering[1].steps.pop_back(); }),
+            "[attention] steps of 1 decoder tokens, expected 2");
   for (const float bad : {-0.1F, 1.1F, std::nanf(""), std::numeric_limits<float>::infinity()}) {
     EXPECT_NE(error_with([&](auto& d) { d.maps[0].heads[0][1] = bad; }).find("expected 0 to 1"),
               std::string::npos);

@@ -49,6 +49,10 @@ AttentionDrawing look(const LoadedFolder& model, const AttentionArguments& argum
   for (const LayerAttention& layer : found.maps) {
     drawing.maps.push_back(to_map(layer));
   }
+  for (const Pondering& row : found.pondering) {
+    const std::span<const float> steps = row.steps.span<float>();
+    drawing.pondering.push_back({row.kind, {steps.begin(), steps.end()}});
+  }
   return drawing;
 }
 

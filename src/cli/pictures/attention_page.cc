@@ -46,6 +46,12 @@ void check_map(const AttentionMap& map, const AttentionDrawing& drawing) {
   }
 }
 
+void check_pondering(const PonderRow& row, const AttentionDrawing& drawing) {
+  const size_t tokens = (row.kind == "encoder" ? drawing.source : drawing.target).size();
+  check(row.steps.size() == tokens, "[attention] steps of {} {} tokens, expected {}",
+        row.steps.size(), row.kind, tokens);
+}
+
 // Exact, and a third of the size of decimal numbers.
 std::string weights_text(const std::vector<float>& weights) {
   static_assert(std::endian::native == std::endian::little);
@@ -83,11 +89,16 @@ json page_data(const AttentionDrawing& drawing, const AttentionSelection& select
   if (selection.head) {
     start["head"] = *selection.head;
   }
+  json pondering = json::object();
+  for (const PonderRow& row : drawing.pondering) {
+    pondering[row.kind] = row.steps;
+  }
   json data{{"title", printable(drawing.title)},
             {"source", labels(drawing.source)},
             {"target", labels(drawing.target)},
             {"weights", "per head, rows of queries, float32 little-endian in base64"},
             {"start", std::move(start)},
+            {"pondering", std::move(pondering)},
             {"maps", std::move(maps)}};
   return data;
 }
@@ -96,6 +107,9 @@ json page_data(const AttentionDrawing& drawing, const AttentionSelection& select
 
 void check_attention(const AttentionDrawing& drawing, const AttentionSelection& selection) {
   check(!drawing.maps.empty(), "[attention] there are no maps to draw");
+  for (const PonderRow& row : drawing.pondering) {
+    check_pondering(row, drawing);
+  }
   std::set<std::pair<std::string, int64_t>> seen;
   for (const AttentionMap& map : drawing.maps) {
     check_map(map, drawing);

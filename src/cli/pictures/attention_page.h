@@ -19,11 +19,18 @@ struct AttentionMap {
   int64_t keys = 0;
 };
 
+// How many steps a model thought about each token of a side.
+struct PonderRow {
+  std::string kind;  // "encoder" (of the source) or "decoder" (of the target)
+  std::vector<float> steps;
+};
+
 struct AttentionDrawing {
   std::string title;
-  std::vector<std::string> source;  // tokens in UTF-8, as in the vocabulary
-  std::vector<std::string> target;  // the decoder's input, so its start token comes first
-  std::vector<AttentionMap> maps;   // all of one kind have as many heads
+  std::vector<std::string> source;        // tokens in UTF-8, as in the vocabulary
+  std::vector<std::string> target;        // the decoder's input, so its start token comes first
+  std::vector<AttentionMap> maps;         // all of one kind have as many heads
+  std::vector<PonderRow> pondering = {};  // drawn on the page; empty: all take as many steps
 };
 
 // What to draw; an absent member means all.

@@ -59,6 +59,7 @@ TextAttention look_at(const LoadedFolder& model, const Seq2SeqModel& translator,
                      .input = target,
                      .target = target,
                      .target_lengths = Tensor::from_ints(target_lengths, {1})});
+  found.pondering = scope.pondering();
   found.maps = scope.take();
   return found;
 }

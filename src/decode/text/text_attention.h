@@ -24,6 +24,8 @@ struct TextAttention {
   std::string translation;           // of a translator
   std::vector<LayerAttention> maps;  // f32 [1,H,queries,keys] each
   int64_t left_out = 0;              // tokens at the beginning of a text that was cropped
+  // Of models whose positions halt by themselves: the steps of each token, f32 [1,T] each.
+  std::vector<Pondering> pondering = {};
 };
 
 // An Error for a text that cannot be looked at; quick, since no model is asked.

@@ -72,6 +72,10 @@ HttpResponse attention(const HttpRequest& request, const Hub& hub) {
               {"tokens", found.target.empty() ? found.source : found.target},
               {"left_out", found.left_out},
               {"maps", maps}};
+  for (const Pondering& row : found.pondering) {
+    const std::span<const float> steps = row.steps.span<float>();
+    answer["pondering"][row.kind] = std::vector<float>(steps.begin(), steps.end());
+  }
   if (service.translates()) {
     answer["source"] = found.source;
     answer["translation"] = found.translation;
