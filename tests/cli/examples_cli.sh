@@ -108,6 +108,7 @@ hidden = 16
 encoder_layers = 3
 decoder_layers = 3
 RECIPE
+printf 'base = "translate.toml"\n[model]\nkind = "universal_transformer"\nwidth = 16\nhidden = 16\nheads = 2\n' > universal.toml
 printf 'base = "parallel.toml"\n[model]\ninput = "masked"\n' > refine.toml
 cat > blockwise.toml <<'RECIPE'
 base = "translate.toml"
@@ -130,10 +131,11 @@ encoder_layers = 1
 decoder_layers = 1
 RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
-for name in translate parallel refine blockwise masked classify language summarise; do
+for name in translate universal parallel refine blockwise masked classify language summarise; do
   train_tiny $name.toml $name.model
 done
 stand_in translate.model runs/demo runs/multi30k runs/m30k runs/mine runs/a runs/b
+stand_in universal.model runs/multi30k-universal
 stand_in parallel.model runs/multi30k-parallel
 stand_in refine.model runs/multi30k-refine
 stand_in blockwise.model runs/multi30k-blockwise

@@ -107,9 +107,6 @@ json page_data(const AttentionDrawing& drawing, const AttentionSelection& select
 
 void check_attention(const AttentionDrawing& drawing, const AttentionSelection& selection) {
   check(!drawing.maps.empty(), "[attention] there are no maps to draw");
-  for (const PonderRow& row : drawing.pondering) {
-    check_pondering(row, drawing);
-  }
   std::set<std::pair<std::string, int64_t>> seen;
   for (const AttentionMap& map : drawing.maps) {
     check_map(map, drawing);
@@ -121,6 +118,9 @@ void check_attention(const AttentionDrawing& drawing, const AttentionSelection& 
     check(first->heads.size() == map.heads.size(),
           "[attention] {} layer {} has {} heads, expected {} as in layer {}", map.kind, map.layer,
           map.heads.size(), first->heads.size(), first->layer);
+  }
+  for (const PonderRow& row : drawing.pondering) {
+    check_pondering(row, drawing);
   }
   const auto some = [&](const auto& matches) {
     return std::any_of(drawing.maps.begin(), drawing.maps.end(), matches);
