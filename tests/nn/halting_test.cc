@@ -1,4 +1,4 @@
-#include "nn/halting.h"
+#include "nn/universal/halting.h"
 
 #include <gtest/gtest.h>
 

@@ -103,7 +103,8 @@ struct Counting {
 
 TEST(Engine, WorksOnEverybodyInTurns) {
   Counting counting({.slots = 3, .queue = 100});
-  counting.seen->held = true;  // until all are there, or the first would be done before the last comes
+  counting.seen->held =
+      true;  // until all are there, or the first would be done before the last comes
   std::vector<std::shared_ptr<Reply>> replies;
   for (int i = 1; i <= 20; ++i) {
     replies.push_back(counting.submit(i));

@@ -8,7 +8,7 @@
 
 #include "models/model.h"
 #include "models/translation/transformer.h"
-#include "nn/universal_stack.h"
+#include "nn/universal/universal_stack.h"
 
 namespace heed {
 

@@ -1,4 +1,4 @@
-#include "nn/universal_stack.h"
+#include "nn/universal/universal_stack.h"
 
 #include <utility>
 

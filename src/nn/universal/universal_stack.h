@@ -1,7 +1,7 @@
 // The Universal Transformer's stack (Dehghani et al. 2018): one layer, applied again and again,
 // told before each step where a position stands and which step it is. The number of steps is fixed,
-// or each position halts by itself (nn/halting.h); one that has halted keeps its result, which
-// others go on attending to.
+// or each position halts by itself (nn/universal/halting.h); one that has halted keeps its result,
+// which others go on attending to.
 //
 // Owns its layer; forward passes are const, and each decoding has a state of its own.
 #pragma once
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "nn/halting.h"
 #include "nn/layer_stack.h"
 #include "nn/positions.h"
+#include "nn/universal/halting.h"
 
 namespace heed {
 
