@@ -4,7 +4,6 @@
 #define HWY_TARGET_INCLUDE "kernels/matmul/gemv.cc"
 #include <hwy/foreach_target.h>
 // Must come after foreach_target.h.
-#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include "base/parallel.h"
@@ -15,17 +14,20 @@ namespace heed {
 namespace HWY_NAMESPACE {
 
 // A tile of rows of x times four rows of w keeps one vector of sums for each product in registers.
-// The first tile that meets rows of w takes them one after the other: memory that is read as it
-// lies comes twice as fast as four streams side by side (Zen 4). Other tiles find them in the
-// cache, and load each of their own vectors once for all four.
+// The first tile that meets rows of w has to fetch them, and memory that is read as it lies comes
+// twice as fast as four streams side by side (Zen 4). So one row of x takes the rows of w one after
+// the other, and several ask for what lies behind these four in advance, in its order, into the
+// second-level cache: then six rows take the time of one if w comes from memory. Other tiles find w
+// in the cache.
 inline constexpr size_t kColumns = kQuad;
-inline constexpr int64_t kFewRows = 4;
+inline constexpr size_t kAheadBytes = 8 << 10;
 inline constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 6 : 2;
 
-// sums[r][c] for the columns from `first` to `last`, lane by lane: x row r . w row c.
-template <int64_t rows, size_t first, size_t last, typename T>
+// sums[r][c] for the columns from `first` to `last`, lane by lane: x row r . w row c. With `ahead`,
+// which needs all four columns, fetches as much of w as it reads, further on.
+template <int64_t rows, size_t first, size_t last, bool ahead = false, typename T>
 HWY_INLINE void lane_products(const T* x, int64_t ldx, const T* const* w, size_t k,
-                              FloatVec (*sums)[kColumns], size_t ahead = 0) {
+                              FloatVec (*sums)[kColumns]) {
   const size_t lanes = hn::Lanes(FloatTag());
   size_t i = 0;
   for (; i + lanes <= k; i += lanes) {
@@ -33,8 +35,10 @@ HWY_INLINE void lane_products(const T* x, int64_t ldx, const T* const* w, size_t
     HWY_UNROLL(4)
     for (size_t c = first; c < last; ++c) {
       weights[c] = load(w[c] + i);
-      if (ahead > 0) {
-        hwy::Prefetch(w[c] + i + ahead);
+      if constexpr (ahead) {
+        constexpr int kIntoSecondLevel = 2;
+        __builtin_prefetch(w[0] + kAheadBytes / sizeof(T) + i * kColumns + c * lanes, 0,
+                           kIntoSecondLevel);
       }
     }
     HWY_UNROLL(6)
@@ -58,21 +62,20 @@ HWY_INLINE void lane_products(const T* x, int64_t ldx, const T* const* w, size_t
 // out[r][c] = x row r . w row c, with the same bits whether w is read in order or side by side.
 // Fewer than four columns: the last one again.
 template <int64_t rows, bool first, typename T>
-HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, size_t ahead,
-                     float (*out)[kColumns]) {
+HWY_INLINE void dots(const T* x, int64_t ldx, const T* const* w, size_t k, float (*out)[kColumns]) {
   FloatVec sums[rows][kColumns];
   for (int64_t r = 0; r < rows; ++r) {
     for (size_t c = 0; c < kColumns; ++c) {
       sums[r][c] = zero();
     }
   }
-  if constexpr (first && rows <= kFewRows) {
+  if constexpr (first && rows == 1) {
     lane_products<rows, 0, 1>(x, ldx, w, k, sums);
     lane_products<rows, 1, 2>(x, ldx, w, k, sums);
     lane_products<rows, 2, 3>(x, ldx, w, k, sums);
     lane_products<rows, 3, 4>(x, ldx, w, k, sums);
   } else {
-    lane_products<rows, 0, kColumns>(x, ldx, w, k, sums, first ? ahead : 0);
+    lane_products<rows, 0, kColumns, first>(x, ldx, w, k, sums);
   }
   for (int64_t r = 0; r < rows; ++r) {
     hn::StoreU(sums_of_four(sums[r]), QuadTag(), out[r]);
@@ -101,8 +104,7 @@ HWY_INLINE void tile(const kernels::Gemv& args, int64_t row, int64_t column, int
     w[c] = base + (column + std::min(c, columns - 1)) * args.ldw;
   }
   HWY_ALIGN float out[rows][kColumns];
-  dots<rows, first>(x, args.ldx, w, static_cast<size_t>(args.k),
-                    static_cast<size_t>(args.ldw) * kColumns, out);
+  dots<rows, first>(x, args.ldx, w, static_cast<size_t>(args.k), out);
   for (int64_t r = 0; r < rows; ++r) {
     if (args.y.dtype == DType::f32) {
       finish<float>(args, out[r], row + r, column, columns);
