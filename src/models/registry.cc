@@ -10,10 +10,13 @@
 #include "models/images/pixel_cnn.h"
 #include "models/language/bert.h"
 #include "models/language/blockwise_gpt.h"
+#include "models/language/decomposable_attention.h"
 #include "models/language/gpt.h"
 #include "models/language/music_transformer.h"
 #include "models/language/rnn_encoder.h"
 #include "models/language/rnn_language.h"
+#include "models/language/self_attentive.h"
+#include "models/translation/bahdanau.h"
 #include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
 #include "models/translation/latent_transformer.h"
@@ -183,6 +186,7 @@ const std::vector<Kind>& kinds() {
       kind<UniversalTransformer, UniversalTransformerConfig>(
           "universal_transformer", transformer_presets<UniversalTransformerConfig>()),
       kind<Rnn, RnnConfig>("rnn", {{"small", RnnConfig{}}}),
+      kind<Bahdanau, BahdanauConfig>("bahdanau", {{"base", BahdanauConfig{}}}),
       kind<ConvS2S, ConvConfig>("conv", {{"small", ConvConfig{}}}),
       kind<Gpt, GptConfig>("gpt2", {{"small", gpt(768, 12)},
                                     {"medium", gpt(1024, 24)},
@@ -195,6 +199,10 @@ const std::vector<Kind>& kinds() {
                                       {"base", bert(768, 12)},
                                       {"large", bert(1024, 24)}}),
       kind<RnnEncoder, RnnEncoderConfig>("rnn_encoder", {{"small", RnnEncoderConfig{}}}),
+      kind<SelfAttentive, SelfAttentiveConfig>("self_attentive",
+                                               {{"small", SelfAttentiveConfig{}}}),
+      kind<DecomposableAttention, DecomposableAttentionConfig>(
+          "decomposable_attention", {{"small", DecomposableAttentionConfig{}}}),
       kind<MusicTransformer, MusicTransformerConfig>(
           "music_transformer", {{"small", music(256, 4, 4)}, {"base", music(384, 8, 6)}}),
       kind<RnnLanguage, RnnLanguageConfig>(

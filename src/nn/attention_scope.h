@@ -22,7 +22,8 @@ namespace heed {
 
 // Which attention of a model this is. A layer gets its label when it is made.
 struct AttentionLabel {
-  std::string kind = "encoder";  // "encoder" or "decoder" (self-attention), "cross"
+  // "encoder" or "decoder" (self-attention), "cross", or "hops", whose queries are no tokens
+  std::string kind = "encoder";
   int64_t layer = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "nn/recurrent.h"
 
+#include "ops/pointwise.h"
 #include "ops/shape/cast.h"
 #include "ops/shape/shape.h"
 
@@ -77,17 +78,43 @@ Alignment::Alignment(const Scope& s, const AlignmentConfig& config)
       keys_(s / "keys", config.memory, config.width),
       v_(s.param("v", {config.width}, uniform_in(config.width))) {}
 
-AdditiveAttention Alignment::operator()(const Tensor& queries, const Memory& memory) const {
-  AdditiveAttention result = additive_attention({.query = query_(queries),  // [B,T,A]
-                                                 .keys = memory.keys,
-                                                 .v = v_,
-                                                 .values = memory.values,
-                                                 .lengths = memory.lengths});
+AdditiveAttention Alignment::attend(const Tensor& queries, const Memory& memory) const {
+  return additive_attention({.query = query_(queries),  // [B,T,A]
+                             .keys = memory.keys,
+                             .v = v_,
+                             .values = memory.values,
+                             .lengths = memory.lengths});
+}
+
+void Alignment::report(const Tensor& weights) const {
   if (AttentionScope::open()) {
-    const Shape& shape = result.weights.shape();
-    AttentionScope::report(label_, result.weights.reshape({shape[0], 1, shape[1], shape[2]}));
+    const Shape& shape = weights.shape();
+    AttentionScope::report(label_, weights.reshape({shape[0], 1, shape[1], shape[2]}));
   }
+}
+
+AdditiveAttention Alignment::operator()(const Tensor& queries, const Memory& memory) const {
+  AdditiveAttention result = attend(queries, memory);
+  report(result.weights);
   return result;
+}
+
+ContextGru::ContextGru(const Scope& s, const ContextGruConfig& config)
+    : input_(s / "input", config.inputs, 3 * config.width, true, uniform_in(config.width)),
+      context_(s / "context", config.context, 3 * config.width, false, uniform_in(config.width)),
+      gates_(s / "gates", config.width, 2 * config.width, false, uniform_in(config.width)),
+      state_(s / "state", config.width, config.width, false, uniform_in(config.width)) {}
+
+Tensor ContextGru::operator()(const Tensor& projected, const Tensor& context,
+                              const Tensor& state) const {
+  const int64_t width = state.dim(1);
+  const Tensor given = add(projected, context_(context));                           // [B,3H]
+  const Tensor gates = sigmoid(add(slice(given, 1, 0, 2 * width), gates_(state)));  // [B,2H]
+  const Tensor z = slice(gates, 1, 0, width);                                       // [B,H]
+  const Tensor r = slice(gates, 1, width, 2 * width);                               // [B,H]
+  const Tensor n =
+      tanh(add(slice(given, 1, 2 * width, 3 * width), state_(mul(r, state))));  // [B,H]
+  return add(state, mul(z, sub(n, state)));                                     // [B,H]
 }
 
 }  // namespace heed

@@ -1,6 +1,6 @@
 // The blocks of recurrent translators: layers over whole sequences, an encoder's layer that may
-// read both ways, the bridge from the encoder's last state to the decoder's first, and additive
-// attention (Bahdanau, Cho and Bengio 2015).
+// read both ways, the bridge from the encoder's last state to the decoder's first, additive
+// attention, and the unit that is fed what it finds (Bahdanau, Cho and Bengio 2015).
 #pragma once
 
 #include <optional>
@@ -95,12 +95,45 @@ class Alignment {
     Tensor lengths;  // i32 [B] or undefined
   };
   AdditiveAttention operator()(const Tensor& queries, const Memory& memory) const;
+  // The same in parts, for queries that come one after the other: only report() is seen.
+  AdditiveAttention attend(const Tensor& queries, const Memory& memory) const;
+  void report(const Tensor& weights) const;  // [B,T,S]
 
  private:
   AttentionLabel label_;
   Linear query_;
   Linear keys_;
   Parameter v_;  // [A]
+};
+
+struct ContextGruConfig {
+  int64_t inputs = 256;
+  int64_t context = 1024;
+  int64_t width = 512;  // of the state
+};
+
+// One step of the gated unit of Bahdanau's decoder, which reads an input x and a context c:
+//
+//   z  = sigmoid(Wz x + Uz s + Cz c)          how much of the state is new
+//   r  = sigmoid(Wr x + Ur s + Cr c)          how much of the old state the new one sees
+//   n  = tanh(W x + U (r * s) + C c)
+//   s' = (1 - z) * s + z * n
+//
+// It differs from gru() (ops/recurrent.h) in that r gates the state before the product.
+class ContextGru {
+ public:
+  ContextGru(const Scope& s, const ContextGruConfig& config);
+
+  // W x + b of all gates, which can be had for all steps at once: [..., I] -> [..., 3H].
+  Tensor project(const Tensor& x) const { return input_(x); }
+  // projected [B,3H], context [B,E], state [B,H] -> the next state [B,H]
+  Tensor operator()(const Tensor& projected, const Tensor& context, const Tensor& state) const;
+
+ private:
+  Linear input_;    // W, of z, r and n
+  Linear context_;  // C, likewise
+  Linear gates_;    // U of z and r
+  Linear state_;    // U of n
 };
 
 }  // namespace heed

@@ -264,6 +264,24 @@ TEST(AttentionPicture, LongSentences) {
             std::string::npos);
 }
 
+TEST(AttentionPicture, RowsOfHopsAreNoTokens) {
+  const AttentionDrawing drawn{.title = "t",
+                               .source = {"a", "b", "c"},
+                               .target = {},
+                               .maps = {{.kind = "hops",
+                                         .layer = 0,
+                                         .heads = {{1, 0, 0, 0, 0.5F, 0.5F}},
+                                         .queries = 2,
+                                         .keys = 3}}};
+  const std::string svg = render_attention_svg(drawn);
+  expect_well_formed(svg);
+  EXPECT_NE(svg.find(">hop 0</text>"), std::string::npos);
+  EXPECT_NE(svg.find(">hop 1</text>"), std::string::npos);
+  EXPECT_EQ(svg.find(">hop 2</text>"), std::string::npos);
+  EXPECT_NE(svg.find("Hops of attention (rows) over the words of the text"), std::string::npos);
+  EXPECT_EQ(data_of(render_attention_html(drawn))["hops"], json({"hop 0", "hop 1"}));
+}
+
 TEST(AttentionPicture, SaysWhatIsWrong) {
   const auto error_with = [](const auto& change) {
     AttentionDrawing drawn = drawing();
@@ -272,7 +290,7 @@ TEST(AttentionPicture, SaysWhatIsWrong) {
   };
   EXPECT_EQ(error_with([](auto& d) { d.maps.clear(); }), "[attention] there are no maps to draw");
   EXPECT_EQ(error_with([](auto& d) { d.maps[0].kind = "self"; }),
-            "[attention] a map of kind \"self\", expected encoder, decoder or cross");
+            "[attention] a map of kind \"self\", expected encoder, decoder, cross or hops");
   EXPECT_EQ(error_with([](auto& d) { d.source.pop_back(); }),
             "[attention] encoder layer 1 is [3, 3], expected [2, 2] for its tokens");
   EXPECT_EQ(error_with([](auto& d) { d.maps[0].heads[2].pop_back(); }),

@@ -49,6 +49,7 @@ for name in sentences faq asked reviews questions other book names wiki long; do
 cp other.txt wiki.test.raw
 gzip -c other.txt > ptb.test.txt.gz
 paste demo/test.en demo/test.it > summaries.tsv
+head -20 summaries.tsv > pairs.tsv
 awk '{print $0 "\t" (NR % 2 ? "good" : "bad")}' demo/test.en > labels.tsv
 head -5 demo/valid.en > valid.en
 head -5 demo/valid.it > valid.de
@@ -86,6 +87,8 @@ table = ["labels.tsv"]
 [train]
 steps = 2
 RECIPE
+printf 'base = "classify.toml"\n[data]\npair_column = "2"\n[model]\nkind = "decomposable_attention"\nembedding = 8\nhidden = 8\n' > entailment.toml
+printf 'base = "classify.toml"\n[model]\nkind = "self_attentive"\nembedding = 8\nhidden = 8\nhops = 2\n' > self-attentive.toml
 cat > summarise.toml <<'RECIPE'
 base = "language.toml"
 task = "summarise"
@@ -131,7 +134,7 @@ encoder_layers = 1
 decoder_layers = 1
 RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
-for name in translate universal parallel refine blockwise masked classify language summarise; do
+for name in translate universal parallel refine blockwise masked classify entailment self-attentive language summarise; do
   train_tiny $name.toml $name.model
 done
 stand_in translate.model runs/demo runs/multi30k runs/m30k runs/mine runs/a runs/b
@@ -143,6 +146,8 @@ stand_in language.model gpt2 gpt2-xl gpt2-int8 runs/shakespeare runs/shakespeare
 stand_in summarise.model runs/summaries runs/summarise-debian
 stand_in masked.model bert-base-uncased all-MiniLM-L6-v2 runs/sst2-masked
 stand_in classify.model runs/sst2-fine-tune
+stand_in entailment.model runs/sick-entailment-decomposable
+stand_in self-attentive.model runs/sst2-self-attentive
 rm -r gpt2-int8
 "$heed" convert gpt2 --dtype int8 --output gpt2-int8 > /dev/null
 "$heed" tokenizer train train.de train.en --vocabulary 300 --output tokenizer.model > /dev/null 2>&1
@@ -231,6 +236,8 @@ export HEED_DATA=$PWD/data
     recipes/language/summarise-*) base=summarise.toml ;;
     recipes/language/*) base=language.toml ;;
     recipes/understanding/*-masked.toml) base=masked.toml ;;
+    recipes/understanding/sick-entailment-decomposable.toml) base=entailment.toml ;;
+    recipes/understanding/sst2-self-attentive.toml) base=self-attentive.toml ;;
     recipes/understanding/*) base=classify.toml ;;
     recipes/images/mnist-enlarge.toml) base=enlarge.toml ;;
     recipes/images/mnist-enlarge-blockwise.toml) base=enlarge-blockwise.toml ;;

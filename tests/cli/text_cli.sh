@@ -41,7 +41,30 @@ table = ["pairs.tsv"]
 pair_column = "2"
 label_column = "3"
 RECIPE
-for recipe in masked classes scores similar language; do
+cat > aligned.toml <<'RECIPE'
+base = "masked.toml"
+task = "classify"
+[data]
+table = ["pairs.tsv"]
+pair_column = "2"
+label_column = "3"
+[model]
+kind = "decomposable_attention"
+embedding = 8
+hidden = 8
+RECIPE
+cat > hops.toml <<'RECIPE'
+base = "masked.toml"
+task = "classify"
+[data]
+table = ["labels.tsv"]
+[model]
+kind = "self_attentive"
+embedding = 8
+hidden = 8
+hops = 2
+RECIPE
+for recipe in masked classes scores similar aligned hops language; do
   train_tiny $recipe.toml $recipe
 done
 grep -q "^test .*labels.tsv: loss .* accuracy .* over 200 examples" classes.log || fail "train says $(cat classes.log)"
@@ -106,6 +129,20 @@ expect "first number" "$("$heed" embed --model similar lines.txt | head -1 | sed
   "$(od -An -tf4 -j128 -N4 vectors.npy | tr -d ' ' | cut -c1-6)"
 expect_error "expected a name that ends in .npy" "$heed" embed --model similar --output vectors.txt lines.txt
 expect_error "--pooling" "$heed" embed --model similar --pooling min lines.txt
+
+# encoders that attend to sum up, or to align
+expect "class of a pair" 1 "$(printf 'the cat\ta cat\n' | "$heed" classify --model aligned | grep -cxE '5|2|1')"
+expect "class by hops" 1 "$(echo 'the dog' | "$heed" classify --model hops | grep -cxE 'cat|dog')"
+expect "all hops side by side" 32 "$(echo 'the dog' | "$heed" embed --model hops --pooling pooler | tr , '\n' | wc -l)"
+"$heed" attention --model aligned --source 'the cat' --target 'a bird' --output aligned.svg > /dev/null
+grep -q '>bird</text>' aligned.svg || fail "the picture of an alignment has no words"
+"$heed" attention --model hops --source 'the cat' --kind hops --output hops.svg > /dev/null
+grep -q '>hop 1</text>' hops.svg || fail "the picture of hops has no rows"
+for output in aligned.html hops.html; do
+  "$heed" attention --model ${output%.html} --source 'the cat' --output $output > /dev/null
+  grep -q '"maps":\[{' $output || fail "$output has no maps"
+done
+expect_error "there is no cross attention to draw" "$heed" attention --model hops --source 'the cat' --kind cross --output x.svg
 
 # generate: same seed, same text
 say() { "$heed" generate --model language --max-tokens 12 "$@"; }

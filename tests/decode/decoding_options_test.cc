@@ -37,6 +37,15 @@ TEST(DecodingOptions, EveryEntryIsWhole) {
   }
 }
 
+TEST(DecodingOptions, UsualBeams) {
+  for (const DecodingKind& kind : decodings()) {
+    const DecodeOptions options = usual_options(kind);
+    EXPECT_EQ(options.decoding, kind.name);
+    EXPECT_EQ(options.beam, kind.name == "latent" ? 1 : 4) << kind.name;
+    check_options(kind, options);
+  }
+}
+
 TEST(DecodingOptions, SetByName) {
   DecodeOptions options;
   set_option(options, kind_of("beam"), "beam", Json(7));

@@ -103,6 +103,30 @@ TEST(LatentDecoding, MergesRepeatedWords) {
   EXPECT_EQ(forced.front().ids.size(), 3U);
 }
 
+// Codes that never end: each source has the latents that its longest translation needs.
+TEST(LatentDecoding, CodesThatDoNotEndAreFew) {
+  class Endless : public ScriptedLatentModel {
+   public:
+    Endless() : ScriptedLatentModel({}) {}
+    std::unique_ptr<Seq2SeqModel> prior(const Encoded& /*sources*/) const override {
+      return std::make_unique<ScriptedModel>(
+          [](const Ids& /*source*/, const Ids& said) {
+            return Probabilities{{static_cast<int32_t>(1 + said.size() % 2), 1.0}};
+          },
+          kCodes + 1, static_cast<int32_t>(kCodes));
+    }
+  };
+  const std::vector<DecodeRequest> requests{{.source = {4, 5, kEnd}}, {.source = Ids(9, 4)}};
+  for (const int64_t beam : {1, 2}) {
+    const auto found = decode_latents(Endless(), requests, {.beam = beam});
+    EXPECT_EQ(found[0][0].steps, (2 * 3 + 16) / 2 + 1);  // two tokens each, and the last pass
+    EXPECT_EQ(found[1][0].steps, (2 * 9 + 16) / 2 + 1);
+  }
+  const auto shorter = decode_latents(Endless(), requests, {.beam = 1, .max_length = 5});
+  EXPECT_EQ(shorter[0][0].steps, 3 + 1);
+  EXPECT_EQ(shorter[1][0].steps, 3 + 1);
+}
+
 TEST(LatentDecoding, NamesWhatIsWrong) {
   EXPECT_EQ(error_of([] { decode(garden_path(), {.beam = 2, .n_best = 3}); }),
             "[decode] n_best is 3, expected 1 to 2, the beam");

@@ -47,12 +47,64 @@ TEST(TextAttention, TheEndOfALongText) {
       error_of([&] { attention_of_text(*model, {.text = text}); }).ends_with("expected at most 8"));
 }
 
-TEST(TextAttention, ModelsWithout) {
-  const TinyFolder folder({{"kind", "rnn_language"}, {"embedding", 8}, {"hidden", 8}});
-  const auto model = folder.load();
-  expect_error([&] { attention_of_text(*model, {.text = "the"}); },
-               "[attention] this model has no attention weights to show");
-  EXPECT_FALSE(model->spec().attention);
+// What a model says of itself is what services go by.
+TEST(TextAttention, OfEveryModelThatSaysItHasSome) {
+  const Json small{{"embedding", 8}, {"hidden", 8}};
+  const Json transformer{
+      {"width", 16}, {"heads", 2}, {"hidden", 24}, {"encoder_layers", 1}, {"decoder_layers", 1}};
+  const Json layers{{"width", 16}, {"heads", 2}, {"layers", 1}};
+  const std::vector<std::pair<std::string, Json>> kinds{{"transformer", transformer},
+                                                        {"parallel_transformer", transformer},
+                                                        {"blockwise_transformer", transformer},
+                                                        {"latent_transformer", transformer},
+                                                        {"universal_transformer", transformer},
+                                                        {"rnn", small},
+                                                        {"bahdanau", small},
+                                                        {"conv", small},
+                                                        {"gpt2", layers},
+                                                        {"blockwise_gpt2", layers},
+                                                        {"bert", layers},
+                                                        {"rnn_language", small},
+                                                        {"rnn_encoder", small},
+                                                        {"self_attentive", small},
+                                                        {"decomposable_attention", small}};
+  for (const auto& [kind, fields] : kinds) {
+    SCOPED_TRACE(kind);
+    Json all = fields;
+    all["kind"] = kind;
+    const TinyFolder folder(all);
+    LoadedFolder model;
+    load_folder(folder.path(), DType::f32, model);
+    if (model.spec().attention) {
+      EXPECT_FALSE(attention_of_text(model, {.text = "the fox"}).maps.empty());
+    } else {
+      expect_error([&] { attention_of_text(model, {.text = "the fox"}); },
+                   "[attention] this model has no attention weights to show");
+    }
+  }
+}
+
+TEST(TextAttention, HopsAreNoTokens) {
+  const TinyFolder folder({{"kind", "self_attentive"}, {"hidden", 8}, {"hops", 3}});
+  LoadedFolder model;
+  load_folder(folder.path(), DType::f32, model);
+  const TextAttention found = attention_of_text(model, {.text = "the fox"});
+  ASSERT_EQ(found.maps.size(), 1U);
+  EXPECT_EQ(found.maps[0].kind, "hops");
+  EXPECT_EQ(found.maps[0].weights.shape(), (Shape{1, 1, 3, std::ssize(found.source)}));
+}
+
+TEST(TextAttention, WordsOfAPairLookAtTheOtherText) {
+  const TinyFolder folder({{"kind", "decomposable_attention"}, {"embedding", 8}, {"hidden", 8}});
+  LoadedFolder model;
+  load_folder(folder.path(), DType::f32, model);
+  const TextAttention found = attention_of_text(model, {.text = "the", .second = "dog"});
+  ASSERT_EQ(found.maps.size(), 1U);
+  const int64_t length = std::ssize(found.source);
+  ASSERT_EQ(found.maps[0].weights.shape(), (Shape{1, 1, length, length}));
+  const float* weights = found.maps[0].weights.data<float>();
+  EXPECT_EQ(weights[0], 0.0F);           // the first word to itself
+  EXPECT_GT(weights[length - 1], 0.0F);  // and to the last one of the other text
 }
 
 }  // namespace

@@ -107,6 +107,17 @@ Family rnn_family() {
            {"no_attention", {{"attention", false}}}}};
 }
 
+Family bahdanau_family() {
+  return {
+      {{"kind", "bahdanau"},
+       {"vocabulary", 20},
+       {"embedding", 12},
+       {"hidden", 12},
+       {"attention_width", 12},
+       {"maxout", 12}},
+      {{"plain", {}}, {"tied", {{"tied_output", true}}}, {"apart", {{"source_vocabulary", 20}}}}};
+}
+
 Family conv_family() {
   return {{{"kind", "conv"},
            {"vocabulary", 20},
@@ -156,6 +167,21 @@ Family rnn_encoder_family() {
            {"classes", {{"labels", 3}}},
            {"gru", {{"cell", "gru"}, {"layers", 2}}},
            {"one_way", {{"bidirectional", false}}}}};
+}
+
+Family decomposable_family() {
+  return {
+      {{"kind", "decomposable_attention"}, {"vocabulary", 20}, {"embedding", 12}, {"hidden", 12}},
+      {{"plain", {}},
+       {"classes", {{"labels", 3}}},
+       {"intra", {{"intra_attention", true}, {"distances", 2}, {"labels", 3}}}}};
+}
+
+Family self_attentive_family() {
+  return {{{"kind", "self_attentive"}, {"vocabulary", 20}, {"embedding", 12}, {"hidden", 12}},
+          {{"plain", {}},
+           {"classes", {{"labels", 3}, {"layers", 2}}},
+           {"no_layer_between", {{"labels", 3}, {"classes_hidden", 0}}}}};
 }
 
 Family music_family() {
@@ -225,8 +251,9 @@ std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const Family& family :
        {transformer_family(), parallel_family(), blockwise_family(), latent_family(),
-        universal_family(), rnn_family(), conv_family(), gpt_family(), blockwise_gpt_family(),
-        bert_family(), rnn_encoder_family(), music_family(), rnn_language_family(), image_family(),
+        universal_family(), rnn_family(), bahdanau_family(), conv_family(), gpt_family(),
+        blockwise_gpt_family(), bert_family(), rnn_encoder_family(), decomposable_family(),
+        self_attentive_family(), music_family(), rnn_language_family(), image_family(),
         blockwise_image_family(), pixel_cnn_family()}) {
     for (const Variant& option : family.options) {
       Json config = family.base;

@@ -88,7 +88,8 @@ TEST(Int8Folder, Encoders) {
 }
 
 TEST(Int8Folder, OtherKindsKeepWhatIsNoProduct) {
-  for (const char* kind : {"transformer", "rnn", "conv", "rnn_encoder"}) {
+  for (const char* kind : {"transformer", "rnn", "bahdanau", "conv", "rnn_encoder",
+                           "self_attentive", "decomposable_attention"}) {
     SCOPED_TRACE(kind);
     Json fields{{"kind", kind}};
     if (std::string(kind) == "transformer") {

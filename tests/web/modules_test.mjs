@@ -96,6 +96,20 @@ test("base64 and floats", () => {
   assert.deepEqual([...floatsOf("AACAPwAAAMA=")], [1, -2]);
 });
 
+test("attention: the rows of hops are no tokens", () => {
+  const weights = base64Of(new Uint8Array(Float32Array.of(1, 0, 0, 0, 0.25, 0.75).buffer));
+  const answer = {
+    tokens: ["[CLS]", "fi", "##lm"],
+    maps: [{ kind: "hops", layer: 0, heads: 1, queries: 2, keys: 3, weights }],
+  };
+  const data = readAttention(answer);
+  assert.deepEqual(sidesOf(data, data.maps[0]), { queries: ["hop 0", "hop 1"], keys: answer.tokens });
+  assert.deepEqual(data.produced, answer.tokens);
+  const words = byWords(data);
+  assert.deepEqual(sidesOf(words, words.maps[0]), { queries: ["hop 0", "hop 1"], keys: ["[CLS]", "film"] });
+  assert.deepEqual([...words.maps[0].weights[0]], [1, 0, 0, 1]);
+});
+
 test("attention: pieces become words, and rows still sum to one", () => {
   const weights = Float32Array.of(0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1, 0.25, 0.25, 0.25, 0.25);
   const answer = {

@@ -89,9 +89,9 @@ void add_attention(Command& app) {
   add_model(command, arguments->model);
   command.option("--source", arguments->source, "text to feed to the model").required();
   command.option("--target", arguments->target,
-                 "its translation (default: the model's own); for BERT, the second text");
+                 "its translation (default: the model's own); for an encoder, the second text");
   command.option("--kind", arguments->kind, "show only this kind of attention (default: all)")
-      .choices({"encoder", "decoder", "cross"});
+      .choices({"encoder", "decoder", "cross", "hops"});
   command.option("--layer", arguments->layer, "show only layer N, counted from 0").not_negative();
   command.option("--head", arguments->head, "show only head N, counted from 0").not_negative();
   command

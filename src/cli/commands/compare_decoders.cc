@@ -103,7 +103,7 @@ class DecoderSide {
       : name_(choice.name), before_(Arena::global().live_bytes()) {
     model_ = load_translator(choice.folder, precision);
     const DecodingKind& kind = decoding_for(*model_->model, choice.decoding);
-    DecodeOptions decode{.decoding = kind.name};
+    DecodeOptions decode = usual_options(kind);
     decoding_ = kind.name;
     for (const auto& [key, value] : choice.options) {
       decoding_ += fmt::format(", {} {}", key, value);

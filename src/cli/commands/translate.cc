@@ -7,6 +7,7 @@
 #include "cli/pictures/filling.h"
 #include "cli/share_progress.h"
 #include "data/text/lines.h"
+#include "decode/text/decoding_options.h"
 #include "decode/text/rescore.h"
 #include "decode/text/translator.h"
 #include "text/unicode.h"
@@ -22,6 +23,7 @@ struct TranslateArguments {
   std::string prefix_file;
   std::optional<DType> precision;
   TranslatorOptions options;
+  int64_t beam = 0;  // 0: as usual for the way of decoding
   std::vector<std::string> suppress;
   std::string end_token;
   std::string accept = "exact";
@@ -133,7 +135,8 @@ void translate(TranslateArguments& arguments) {
   const auto model = load_translator(arguments.model, arguments.precision);
   DecodeOptions& decode = arguments.options.decode;
   const DecodingKind& kind = decoding_for(*model->model, decode.decoding);
-  decode.beam = std::max(decode.beam, decode.n_best);
+  decode.beam =
+      std::max(arguments.beam > 0 ? arguments.beam : usual_options(kind).beam, decode.n_best);
   decode.candidates = std::max(decode.candidates, decode.n_best);
   check_decoding(*model->model, kind, decode);
   check(!decode.trace || decode.n_best == 1,
@@ -180,9 +183,10 @@ std::string decoding_help() {
 void add_decoding(Command& command, TranslateArguments& arguments) {
   TranslatorOptions& options = arguments.options;
   command.option("--decoding", options.decode.decoding, decoding_help()).choices(decoding_names());
-  command.option("--beam", options.decode.beam, "beam size; 1 is greedy search")
-      .range(1, 256)
-      .show_default();
+  command
+      .option("--beam", arguments.beam,
+              "beam size; 1 is greedy search (default: 4; 1 over the codes of --decoding latent)")
+      .range(1, 256);
   command
       .option("--length-penalty", options.decode.length_penalty,
               "alpha of ((5 + length) / 6)^alpha; 0 favours short translations")

@@ -1,5 +1,7 @@
 #include "cli/pictures/attention_page.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <nlohmann/json.hpp>
@@ -21,11 +23,20 @@ namespace {
 
 using nlohmann::json;
 
+std::vector<std::string> hop_names(int64_t hops) {
+  std::vector<std::string> names;
+  for (int64_t hop = 0; hop < hops; ++hop) {
+    names.push_back(fmt::format("hop {}", hop));
+  }
+  return names;
+}
+
 void check_map(const AttentionMap& map, const AttentionDrawing& drawing) {
-  check(map.kind == "encoder" || map.kind == "decoder" || map.kind == "cross",
-        "[attention] a map of kind \"{}\", expected encoder, decoder or cross", map.kind);
-  const size_t queries = (map.kind == "encoder" ? drawing.source : drawing.target).size();
-  const size_t keys = (map.kind == "decoder" ? drawing.target : drawing.source).size();
+  check(map.kind == "encoder" || map.kind == "decoder" || map.kind == "cross" || map.kind == "hops",
+        "[attention] a map of kind \"{}\", expected encoder, decoder, cross or hops", map.kind);
+  const AttentionSides sides = sides_of(drawing, map);
+  const size_t queries = sides.queries.size();
+  const size_t keys = sides.keys.size();
   check(queries > 0 && keys > 0, "[attention] {} attention from {} to {} tokens, expected some",
         map.kind, queries, keys);
   check(map.queries == static_cast<int64_t>(queries) && map.keys == static_cast<int64_t>(keys),
@@ -93,7 +104,14 @@ json page_data(const AttentionDrawing& drawing, const AttentionSelection& select
   for (const PonderRow& row : drawing.pondering) {
     pondering[row.kind] = row.steps;
   }
+  json hops = json::array();
+  for (const AttentionMap& map : drawing.maps) {
+    if (map.kind == "hops") {
+      hops = labels(hop_names(map.queries));
+    }
+  }
   json data{{"title", printable(drawing.title)},
+            {"hops", std::move(hops)},
             {"source", labels(drawing.source)},
             {"target", labels(drawing.target)},
             {"weights", "per head, rows of queries, float32 little-endian in base64"},
@@ -104,6 +122,13 @@ json page_data(const AttentionDrawing& drawing, const AttentionSelection& select
 }
 
 }  // namespace
+
+AttentionSides sides_of(const AttentionDrawing& drawing, const AttentionMap& map) {
+  return {.queries = map.kind == "hops"      ? hop_names(map.queries)
+                     : map.kind == "encoder" ? drawing.source
+                                             : drawing.target,
+          .keys = map.kind == "decoder" ? drawing.target : drawing.source};
+}
 
 void check_attention(const AttentionDrawing& drawing, const AttentionSelection& selection) {
   check(!drawing.maps.empty(), "[attention] there are no maps to draw");

@@ -11,8 +11,8 @@ namespace heed::cli {
 
 // The weights of one attention layer. Layers and heads count from 0, as in checkpoints' names.
 struct AttentionMap {
-  std::string kind;  // "encoder" (source to source), "decoder" (target to target) or "cross"
-                     // (target to source)
+  std::string kind;  // "encoder" (source to source), "decoder" (target to target), "cross"
+                     // (target to source) or "hops" (from no token to the source)
   int64_t layer = 0;
   std::vector<std::vector<float>> heads;  // per head [queries, keys], weights from 0 to 1
   int64_t queries = 0;
@@ -25,6 +25,12 @@ struct PonderRow {
   std::vector<float> steps;
 };
 
+// What the rows and the columns of a map stand for.
+struct AttentionSides {
+  std::vector<std::string> queries;
+  std::vector<std::string> keys;
+};
+
 struct AttentionDrawing {
   std::string title;
   std::vector<std::string> source;        // tokens in UTF-8, as in the vocabulary
@@ -32,6 +38,8 @@ struct AttentionDrawing {
   std::vector<AttentionMap> maps;         // all of one kind have as many heads
   std::vector<PonderRow> pondering = {};  // drawn on the page; empty: all take as many steps
 };
+
+AttentionSides sides_of(const AttentionDrawing& drawing, const AttentionMap& map);
 
 // What to draw; an absent member means all.
 struct AttentionSelection {

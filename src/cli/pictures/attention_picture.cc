@@ -45,7 +45,7 @@ struct Extent {
 
 std::vector<Grid> select(const AttentionDrawing& drawing, const AttentionSelection& selection) {
   std::vector<Grid> grids;
-  for (const char* kind : {"encoder", "decoder", "cross"}) {
+  for (const char* kind : {"encoder", "decoder", "cross", "hops"}) {
     Grid grid{kind, {}};
     for (const AttentionMap& map : drawing.maps) {
       if (map.kind != kind || (selection.kind && *selection.kind != kind) ||
@@ -74,6 +74,7 @@ std::vector<Grid> select(const AttentionDrawing& drawing, const AttentionSelecti
 std::string kind_text(const std::string& kind) {
   return kind == "encoder"   ? "Encoder self-attention: source words (rows) to source words"
          : kind == "decoder" ? "Decoder self-attention: target words (rows) to target words"
+         : kind == "hops"    ? "Hops of attention (rows) over the words of the text"
                              : "Cross-attention: target words (rows) to source words";
 }
 
@@ -143,8 +144,8 @@ class LargePicture final : public Picture {
   LargePicture(const AttentionDrawing& drawing, const Panel& panel)
       : Picture(drawing.title),
         panel_(panel),
-        queries_(labels_of(panel.map->kind == "encoder" ? drawing.source : drawing.target)),
-        keys_(labels_of(panel.map->kind == "decoder" ? drawing.target : drawing.source)) {
+        queries_(labels_of(sides_of(drawing, *panel.map).queries)),
+        keys_(labels_of(sides_of(drawing, *panel.map).keys)) {
     const size_t longest = std::max(queries_.size(), keys_.size());
     cell_ = longest <= 16 ? 24 : longest <= 32 ? 18 : 12;
     left_ = kMargin + widest(queries_) + kGap;

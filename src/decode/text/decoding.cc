@@ -185,8 +185,9 @@ int64_t length_limit(const DecodeRequest& request, const DecodeOptions& options,
   check(longest == 0 || prefix <= longest,
         "[decode] a prefix has {} tokens, expected at most {}, the longest output of the model",
         prefix, longest);
-  const int64_t wanted =
-      options.max_length > 0 ? options.max_length : 2 * std::ssize(request.source) + 16;
+  const int64_t wanted = request.max_length > 0   ? request.max_length
+                         : options.max_length > 0 ? options.max_length
+                                                  : 2 * std::ssize(request.source) + 16;
   return std::max(longest > 0 ? std::min(wanted, longest) : wanted, prefix);
 }
 

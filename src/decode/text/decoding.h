@@ -54,6 +54,7 @@ struct Hypothesis {
 struct DecodeRequest {
   std::vector<int32_t> source;
   std::vector<int32_t> prefix = {};
+  int64_t max_length = 0;  // of its translation in tokens; 0: as the options say
 };
 
 // A batch of sources, padded.

@@ -100,6 +100,12 @@ std::vector<const DecodingOption*> options_of(const DecodingKind& kind) {
   return found;
 }
 
+DecodeOptions usual_options(const DecodingKind& kind) {
+  DecodeOptions options{.decoding = kind.name};
+  options.beam = kind.name == "latent" ? 1 : options.beam;
+  return options;
+}
+
 void check_options(const DecodingKind& kind, const DecodeOptions& options) {
   for (const DecodingOption* option : options_of(kind)) {
     check_value(*option, option->get(options));

@@ -30,6 +30,10 @@ std::span<const DecodingOption> decoding_options();
 // Those that a way of decoding heeds.
 std::vector<const DecodingOption*> options_of(const DecodingKind& kind);
 
+// What this way of decoding does unless told otherwise: a beam of 4, and of 1 over the codes of
+// latents, which are there to be quick.
+DecodeOptions usual_options(const DecodingKind& kind);
+
 // An Error that names the option, its value and what is expected, if one that this way of decoding
 // heeds is out of its range.
 void check_options(const DecodingKind& kind, const DecodeOptions& options);

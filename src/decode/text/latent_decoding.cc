@@ -27,6 +27,7 @@ class LatentSearch {
   std::vector<std::vector<Hypothesis>> run();
 
  private:
+  std::vector<DecodeRequest> code_requests() const;
   void search_codes();
   // What all candidates say if each has `most` latents at most.
   TopK pass(int64_t most) const;
@@ -55,19 +56,26 @@ LatentSearch::LatentSearch(const LatentModel& model, std::span<const DecodeReque
         "[decode] n_best is {}, expected 1 to {}, the beam", options.n_best, options.beam);
 }
 
+// A source may have as many latents as its longest translation needs: one whose codes never end
+// would otherwise hold up a whole batch.
+std::vector<DecodeRequest> LatentSearch::code_requests() const {
+  std::vector<DecodeRequest> requests(requests_.begin(), requests_.end());
+  for (DecodeRequest& request : requests) {
+    const int64_t tokens = length_limit(request, options_, model_);
+    request.max_length = (tokens + sizes_.shorten - 1) / sizes_.shorten * sizes_.slices;
+  }
+  return requests;
+}
+
 // If fewer sequences of codes were found than wanted, the best one comes again.
 void LatentSearch::search_codes() {
   const auto end = static_cast<int32_t>(sizes_.codes);
-  DecodeOptions options{.beam = options_.beam,
-                        .length_penalty = options_.length_penalty,
-                        .n_best = options_.beam,
-                        .forced_length = options_.forced_length,
-                        .special = {.pad = -1, .start = end, .end = end, .unk = -1}};
-  if (options_.max_length > 0) {
-    options.max_length =
-        (options_.max_length + sizes_.shorten - 1) / sizes_.shorten * sizes_.slices;
-  }
-  const auto found = beam_search(*model_.prior(sources_), requests_, options);
+  const DecodeOptions options{.beam = options_.beam,
+                              .length_penalty = options_.length_penalty,
+                              .n_best = options_.beam,
+                              .forced_length = options_.forced_length,
+                              .special = {.pad = -1, .start = end, .end = end, .unk = -1}};
+  const auto found = beam_search(*model_.prior(sources_), code_requests(), options);
   for (const std::vector<Hypothesis>& sequences : found) {
     for (int64_t k = 0; k < options_.beam; ++k) {
       const Hypothesis& codes = sequences[k < std::ssize(sequences) ? static_cast<size_t>(k) : 0];

@@ -137,7 +137,9 @@ TextAttention look_at(const LoadedFolder& model, const TextEncoder& encoder,
   TextAttention found;
   found.source = pieces(tokenizer, texts.front().tokens);
   AttentionScope scope;
-  encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)));
+  const TextBatch batch =
+      to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad));
+  encoder.summary(encoder.hidden(batch), batch);  // there are those that attend only to sum up
   found.maps = scope.take();
   return found;
 }
@@ -155,6 +157,7 @@ void check_text_attention(const LoadedFolder& model, const TextAttentionRequest&
 }
 
 TextAttention attention_of_text(const LoadedFolder& model, const TextAttentionRequest& request) {
+  check(model.spec().attention, "[attention] this model has no attention weights to show");
   check_text_attention(model, request);
   TextAttention found;
   if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(model.any.get())) {
@@ -166,7 +169,6 @@ TextAttention attention_of_text(const LoadedFolder& model, const TextAttentionRe
   } else {
     found = look_at(model, model_as<TextEncoder>(*model.any, model.config.model), request);
   }
-  check(!found.maps.empty(), "[attention] this model has no attention weights to show");
   return found;
 }
 

@@ -2,12 +2,12 @@
 // layers, and a decoder that starts from the encoder's last state (Sutskever, Vinyals and Le 2014)
 // and, with attention, aligns itself with the source (Bahdanau, Cho and Bengio 2015).
 //
-// Bahdanau's decoder has one layer, which at each step is fed the context that its previous state
-// chose: teacher forcing has to go step by step through attention. Here only the upper layers and
-// the output are fed contexts, as in the second form of GNMT (Wu et al. 2016): the bottom layer
-// reads nothing but the target, its states are the queries, and every layer, the attention
-// included, runs over all target positions in one op. What is given up is that the bottom layer
-// does not know where the model has looked before. The attention itself is Bahdanau's.
+// Bahdanau's decoder (bahdanau.h) has one layer, which at each step is fed the context that its
+// previous state chose: teacher forcing has to go step by step through attention. Here only the
+// upper layers and the output are fed contexts, as in the second form of GNMT (Wu et al. 2016): the
+// bottom layer reads nothing but the target, its states are the queries, and every layer, the
+// attention included, runs over all target positions in one op. What is given up is that the bottom
+// layer does not know where the model has looked before. The attention itself is Bahdanau's.
 //
 //   bottom = recurrent(embedding(target))             context = attention(bottom, memory)
 //   x      = recurrent([x, context]) for upper layers logits  = E tanh(W [x, context] + b)

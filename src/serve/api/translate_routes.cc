@@ -79,7 +79,7 @@ const DecodingKind& decoding_of(JsonRequest& fields, const TranslateService& tra
 // How the request wants its texts decoded. An option of another way of decoding is an error.
 DecodeOptions decode_options(JsonRequest& fields, const TranslateService& translator) {
   const DecodingKind& kind = decoding_of(fields, translator);
-  DecodeOptions options{.decoding = kind.name};
+  DecodeOptions options = usual_options(kind);
   options.n_best = fields.integer("alternatives", 0, {0, kMostAlternatives}) + 1;
   if (options.n_best > 1 && !kind.n_best) {
     refuse("alternatives", fmt::format("{}", options.n_best - 1),

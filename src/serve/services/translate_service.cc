@@ -18,8 +18,9 @@ double rounded(double value) {
 // With the options that it heeds.
 Json described(const DecodingKind& kind) {
   Json options = Json::array();
+  const DecodeOptions usually = usual_options(kind);
   for (const DecodingOption* option : options_of(kind)) {
-    const auto usual = option->get(DecodeOptions{}).get<double>();
+    const auto usual = option->get(usually).get<double>();
     options.push_back(
         {{"name", option->name},
          {"help", option->help},

@@ -32,7 +32,12 @@ export const about = {
   },
 };
 
-const kKindTexts = { encoder: "Self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
+const kKindTexts = {
+  encoder: "Self-attention",
+  decoder: "Decoder self-attention",
+  cross: "Cross-attention",
+  hops: "Hops of attention",
+};
 const kFewTokens = 24; // what a newcomer can follow
 
 // The tour as its steps see it: state and what follows from it.

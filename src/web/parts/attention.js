@@ -36,7 +36,7 @@ function brightest(map, head) {
 export class AttentionView {
   // names: {source, target, produced}: what the sides are called. view: "lines" or "heat".
   constructor({ names = { source: "token", target: "token", produced: "token" }, view = "lines" } = {}) {
-    this.names = names;
+    this.names = { hops: "hop", ...names };
     this.state = { kind: null, layer: 0, head: kMean, view, words: true, stretch: true, skip: true };
     this.kinds = segments({
       label: "Kind of attention",

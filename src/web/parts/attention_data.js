@@ -10,8 +10,9 @@ export const kKinds = {
   encoder: { name: "Encoder", queries: "source", keys: "source" },
   decoder: { name: "Decoder", queries: "produced", keys: "target" },
   cross: { name: "Cross", queries: "produced", keys: "source" },
+  hops: { name: "Hops", queries: "hops", keys: "source" }, // sums of a text, each by weights of its own
 };
-const kSides = ["source", "target", "produced"];
+const kSides = ["source", "target", "produced", "hops"];
 
 const kEnd = "</s>"; // what a translation ends with
 const kNext = "(next)"; // what a language model would say after the text
@@ -51,7 +52,7 @@ export function splitHeads(flat, heads) {
   return Array.from({ length: heads }, (_, head) => flat.subarray(head * size, (head + 1) * size));
 }
 
-// Turns a response of /v1/attention into {maps, source, target, produced}; a model with one text has it on all sides.
+// Turns a response of /v1/attention into {maps, source, target, produced, hops}; a model with one text has it on all sides.
 export function readAttention(answer) {
   const target = answer.tokens ?? [];
   const maps = answer.maps.map((map) => {
@@ -67,11 +68,13 @@ export function readAttention(answer) {
   });
   maps.sort((a, b) => a.layer - b.layer);
   const isTranslator = answer.source !== undefined;
-  const hasDecoder = maps.some((map) => map.kind !== "encoder");
+  const hasDecoder = maps.some((map) => map.kind === "decoder" || map.kind === "cross");
+  const hops = maps.find((map) => map.kind === "hops")?.queries ?? 0;
   return {
     maps,
     source: answer.source ?? target,
     target,
+    hops: Array.from({ length: hops }, (_, hop) => `hop ${hop}`),
     produced: hasDecoder ? [...target.slice(1), isTranslator ? kEnd : kNext] : target,
     isLanguageModel: hasDecoder && !isTranslator,
   };

@@ -36,6 +36,11 @@ const kReads = {
   decoder:
     "A decoder predicts one token after another. Each query predicts the token it is named after, and may attend only to tokens that were already read; all others are masked.",
   cross: "Each token of the translation attends to the tokens of the source.",
+  hops: "Here the queries are no tokens: each hop has learned one of its own, which sums the text up.",
+};
+const kChoose = {
+  cross: "Choose a token of the translation as the query:",
+  hops: "Choose a hop:",
 };
 
 const chips = (tour) =>
@@ -68,7 +73,7 @@ function tokens(tour) {
       kReads[kind],
     ),
     lead(
-      kind === "cross" ? "Choose a token of the translation as the query:" : "Choose a token as the query:",
+      kChoose[kind] ?? "Choose a token as the query:",
     ),
     chips(tour),
     real("the tokens, as the model’s own tokenizer makes them."),
