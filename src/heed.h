@@ -33,6 +33,7 @@
 #include "models/images/pixel_cnn.h"
 #include "models/language/bert.h"
 #include "models/language/blockwise_gpt.h"
+#include "models/language/character_transformer.h"
 #include "models/language/decomposable_attention.h"
 #include "models/language/gpt.h"
 #include "models/language/music_transformer.h"

@@ -68,7 +68,8 @@ void add_attention(Command& app);
 void add_corpus(Command& app);
 void add_data(Command& app);
 void add_compare(Command& app);
-void add_compare_decoders(Command& compare);  // of `heed compare`
+void add_compare_compressors(Command& compare);  // of `heed compare`
+void add_compare_decoders(Command& compare);     // the same
 void add_score(Command& app);
 void add_generate(Command& app);
 void add_eval(Command& app);

@@ -10,6 +10,7 @@
 #include "models/images/pixel_cnn.h"
 #include "models/language/bert.h"
 #include "models/language/blockwise_gpt.h"
+#include "models/language/character_transformer.h"
 #include "models/language/decomposable_attention.h"
 #include "models/language/gpt.h"
 #include "models/language/music_transformer.h"
@@ -149,6 +150,15 @@ GptConfig gpt(int64_t width, int64_t layers) {
   return config;
 }
 
+// The sizes of the paper.
+CharacterTransformerConfig characters(int64_t layers) {
+  CharacterTransformerConfig config;
+  config.layers = layers;
+  config.hidden_dropout = 0.55F;
+  config.attention_dropout = 0.55F;
+  return config;
+}
+
 BertConfig bert(int64_t width, int64_t layers) {
   BertConfig config;
   config.width = width;
@@ -194,6 +204,8 @@ const std::vector<Kind>& kinds() {
                                     {"xl", gpt(1600, 48)}}),
       kind<BlockwiseGpt, BlockwiseGptConfig>("blockwise_gpt2", {{"small", BlockwiseGptConfig{}}},
                                              "gpt2"),
+      kind<CharacterTransformer, CharacterTransformerConfig>(
+          "character_transformer", {{"t12", characters(12)}, {"t64", characters(64)}}),
       kind<Bert, BertConfig>("bert", {{"tiny", bert(128, 2)},
                                       {"small", bert(512, 4)},
                                       {"base", bert(768, 12)},

@@ -1,7 +1,9 @@
 #include "nn/transformer.h"
 
 #include <utility>
+#include <vector>
 
+#include "autograd/checkpoint.h"
 #include "base/error.h"
 
 namespace heed {
@@ -52,7 +54,28 @@ Residual TransformerLayer::operator()(Residual stream, const LayerContext& conte
         "[transformer layer] memory is {}, expected {}",
         context.memory.kv.defined() ? "given" : "missing",
         cross_attention_ ? "one to attend to" : "none");
+  const bool plain = context.self.caches.empty() && !AttentionScope::open();
+  if (plain && CheckpointScope::asks()) {
+    return recomputed(stream, context);
+  }
+  return apply(std::move(stream), context);
+}
+
+Residual TransformerLayer::apply(Residual stream, const LayerContext& context) const {
   return pre_norm_ ? pre_norm(std::move(stream), context) : post_norm(std::move(stream), context);
+}
+
+// All that a gradient flows to is an input: the stream, and the memory.
+Residual TransformerLayer::recomputed(const Residual& stream, const LayerContext& context) const {
+  const auto block = [this, context](const std::vector<Tensor>& inputs) {
+    LayerContext own = context;
+    own.memory.kv = inputs[2];
+    const Residual result = apply({inputs[0], inputs[1]}, own);
+    return std::vector<Tensor>{result.x, result.branch};
+  };
+  const std::vector<Tensor> result =
+      checkpoint_all(block, {stream.x, stream.branch, context.memory.kv});
+  return {result[0], result[1]};  // [B,T,C] each
 }
 
 Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const {

@@ -48,7 +48,8 @@ class TransformerLayer {
   // An AttentionScope sees the mixer under this label, and attention to a memory as "cross".
   TransformerLayer(const Scope& s, const LayerConfig& config, AttentionLabel label = {});
 
-  // The stream's pending branch is added by the first norm. Post-norm leaves none pending.
+  // The stream's pending branch is added by the first norm. Post-norm leaves none pending. In a
+  // CheckpointScope (autograd/checkpoint.h) only what is given here is kept for the way back.
   Residual operator()(Residual stream, const LayerContext& context) const;
   // Only what later positions see of these, x [B,T,C], goes into the caches.
   void remember(const Tensor& x, const LayerContext& context) const;
@@ -60,6 +61,8 @@ class TransformerLayer {
   }
 
  private:
+  Residual apply(Residual stream, const LayerContext& context) const;
+  Residual recomputed(const Residual& stream, const LayerContext& context) const;
   Residual pre_norm(Residual stream, const LayerContext& context) const;
   Residual post_norm(Residual stream, const LayerContext& context) const;
   Tensor mix(const Tensor& x, const LayerContext& context) const;

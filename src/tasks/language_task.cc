@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <sstream>
 
 #include "base/error.h"
@@ -93,8 +94,10 @@ void LanguageTask::begin(const DataState& state) {
   check(!wanted || held_out_.size() > 1,
         "[text] {} tokens are held out for validation, expected at least 2", held_out_.size());
   config_.examples = pick_prompts(lines_in(held_out_.empty() ? tokens : held_out_));
-  windows_.emplace(std::move(tokens),
-                   WindowOptions{.length = length_, .rows = rows(), .seed = recipe_.train.seed});
+  windows_.emplace(
+      std::move(tokens),
+      WindowOptions{
+          .length = length_, .rows = rows(), .targets = future(), .seed = recipe_.train.seed});
   state_ = state;
 }
 
@@ -102,7 +105,7 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
   auto batch = std::make_unique<WindowBatch>();
   batch->window = windows_->at(state_);
   batch->tokens = std::ssize(batch->window.input);
-  batch->targets = batch->tokens;
+  batch->targets = batch->tokens / length_ * counted();
   batch->after = batch->window.after;
   state_ = batch->after;
   return batch;
@@ -110,9 +113,9 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
 
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
-  const Shape shape{std::ssize(window.input) / length_, length_};
-  return window_loss(Tensor::from_ints(window.input, shape),
-                     Tensor::from_ints(window.target, shape));
+  const int64_t rows = std::ssize(window.input) / length_;
+  return window_loss(Tensor::from_ints(window.input, {rows, length_}),
+                     Tensor::from_ints(window.target, {rows, length_ + future() - 1}));
 }
 
 Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) const {
@@ -120,14 +123,17 @@ Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) co
 }
 
 Tensor LanguageTask::full_batch_loss() const {
-  const Tensor ids = Tensor::zeros({rows(), length_}, DType::i32);
-  return window_loss(ids, ids);
+  return window_loss(Tensor::zeros({rows(), length_}, DType::i32),
+                     Tensor::zeros({rows(), length_ + future() - 1}, DType::i32));
 }
 
 Score LanguageTask::validate(int64_t /*step*/) const {
   const Perplexity found = measure_perplexity(
       *model_, held_out_, {.length = length_, .batch_tokens = own_.data.batch_tokens});
   Score score{.loss = found.loss()};
+  if (tokenizers_.target->kind() == "char") {
+    score.measures.push_back({"bits_per_character", found.loss() / std::numbers::ln2});
+  }
   return score;
 }
 

@@ -63,8 +63,12 @@ class LanguageTask : public Task {
  protected:
   LanguageTask(const Recipe& recipe, const TaskSetup& setup, LanguageConfig own);
 
-  // tokens i32 [B,T] and what follows each.
+  // tokens i32 [B,T] and what follows each: [B, T + future() - 1].
   virtual Tensor window_loss(const Tensor& tokens, const Tensor& targets) const;
+  // Tokens that are predicted at each position, the next one first.
+  virtual int64_t future() const { return 1; }
+  // Positions of a row that the loss counts.
+  virtual int64_t counted() const { return length_; }
   LanguageModel& model() const { return *model_; }
   const LanguageConfig& own() const { return own_; }
   std::span<const int32_t> held_out() const { return held_out_; }

@@ -5,6 +5,7 @@
 #include "tasks/blockwise/language_blockwise_task.h"
 #include "tasks/blockwise/translate_blockwise_task.h"
 #include "tasks/classify_task.h"
+#include "tasks/deep/deep_language_task.h"
 #include "tasks/image_task.h"
 #include "tasks/language_task.h"
 #include "tasks/latent_task.h"
@@ -30,6 +31,9 @@ std::span<const TaskKind> tasks() {
       task_kind<LanguageTask>("language", "to predict the next token of a text", "gpt2"),
       task_kind<LanguageBlockwiseTask>(
           "language_blockwise", "to propose several tokens of a text at once", "blockwise_gpt2"),
+      task_kind<DeepLanguageTask>("deep_language",
+                                  "to predict characters with the auxiliary losses of deep models",
+                                  "character_transformer"),
       task_kind<MaskedTask>("masked", "to predict masked words", "bert"),
       task_kind<ClassifyTask>("classify", "to classify texts, or to score them", "bert"),
       task_kind<SimilarityTask>("similarity", "to tell how similar two texts are", "bert"),

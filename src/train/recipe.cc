@@ -3,6 +3,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include "base/error.h"
@@ -299,6 +300,20 @@ void check_whole(const Recipe& recipe, const std::string& where) {
 }
 
 }  // namespace
+
+std::optional<int64_t> total_steps(const StepConfig& train, std::optional<int64_t> epoch_batches) {
+  std::optional<int64_t> total;
+  if (train.steps > 0) {
+    total = train.steps;
+  }
+  if (train.epochs > 0 && epoch_batches) {
+    const auto steps =
+        static_cast<int64_t>(std::ceil(train.epochs * static_cast<double>(*epoch_batches) /
+                                       static_cast<double>(train.accumulate)));
+    total = std::min(total.value_or(steps), steps);
+  }
+  return total;
+}
 
 std::vector<config::FieldHelp> recipe_keys(const TaskKind& task) {
   std::vector<config::FieldHelp> keys;

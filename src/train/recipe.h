@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct StepConfig {
   std::string precision = "bf16";
   uint64_t seed = 1;
   int64_t accumulate = 1;
+  bool checkpoint_layers = false;
   float clip = 0.0F;
   float ema = 0.0F;
   int64_t average = 0;
@@ -50,6 +52,9 @@ struct StepConfig {
     v("seed", seed, "random seed of initial values, data order and dropout");
     v("accumulate", accumulate, "batches per step, whose gradients are accumulated",
       {.least = 1, .most = 4096});
+    v("checkpoint_layers", checkpoint_layers,
+      "keep only the input of each layer and compute the rest again in the backward pass: less "
+      "memory, more time, the same weights");
     v("clip", clip, "clip the gradient to this norm; 0: do not clip", {.least = 0});
     v("ema", ema,
       "decay of an exponential moving average of the weights, which is then validated and kept; 0: "
@@ -62,6 +67,9 @@ struct StepConfig {
       "give up after this many steps in a row whose loss or gradient is not finite", {.least = 1});
   }
 };
+
+// How many steps a training takes, if that can be told; of the epochs' batches if they are equal.
+std::optional<int64_t> total_steps(const StepConfig& train, std::optional<int64_t> epoch_batches);
 
 struct ValidationConfig {
   int64_t every = 500;

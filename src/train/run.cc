@@ -3,8 +3,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "autograd/checkpoint.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "formats/run_log.h"
@@ -28,8 +28,9 @@ struct Difference {
 std::optional<Difference> first_difference(const Json& before, const Json& now,
                                            const std::string& path) {
   static const std::vector<std::string> free{
-      "train.steps", "train.epochs",    "train.minutes", "train.log_every",
-      "validation",  "checkpoint.keep", "train.average", "train.most_skips"};
+      "train.steps",     "train.epochs",     "train.minutes",
+      "train.log_every", "validation",       "checkpoint.keep",
+      "train.average",   "train.most_skips", "train.checkpoint_layers"};
   if (before == now || std::find(free.begin(), free.end(), path) != free.end()) {
     return std::nullopt;
   }
@@ -145,7 +146,12 @@ size_t measure_activations(Run& run) {
   Tape tape(0);
   {
     const TapeScope scope(tape);
+    const CheckpointScope layers(run.recipe.train.checkpoint_layers);
     tape.backward(run.task->full_batch_loss());
+    check(!run.recipe.train.checkpoint_layers || layers.blocks() > 0,
+          "[train] train.checkpoint_layers is true, but a {} has no Transformer layers that could "
+          "be computed again: set it to false",
+          run.task->config().spec().kind);
   }
   tape.clear();
   run.store.clear_gradients();
@@ -172,18 +178,7 @@ RunReport report_of(Run& run, bool resumed) {
 }  // namespace
 
 std::optional<int64_t> Run::total_steps() const {
-  std::optional<int64_t> total;
-  if (recipe.train.steps > 0) {
-    total = recipe.train.steps;
-  }
-  const std::optional<int64_t> epoch = task->epoch_batches();
-  if (recipe.train.epochs > 0 && epoch) {
-    const auto steps =
-        static_cast<int64_t>(std::ceil(recipe.train.epochs * static_cast<double>(*epoch) /
-                                       static_cast<double>(recipe.train.accumulate)));
-    total = std::min(total.value_or(steps), steps);
-  }
-  return total;
+  return heed::total_steps(recipe.train, task->epoch_batches());
 }
 
 std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, RunStart start,

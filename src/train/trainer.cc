@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "autograd/checkpoint.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
@@ -121,6 +122,7 @@ double Trainer::backward(const TaskBatch& batch, double share) {
   tape_.clear();
   const TapeScope scope(tape_);
   const LossScope costs;
+  const CheckpointScope layers(recipe().train.checkpoint_layers);
   const Tensor loss = costs.added_to(task().loss(batch));
   const double value = static_cast<double>(loss.item()) * share;
   tape_.backward(share == 1.0 ? loss : scale(loss, static_cast<float>(share)));

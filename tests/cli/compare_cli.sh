@@ -44,6 +44,18 @@ expect_error "is not a folder" compare --model a=none
 head -3 test.tgt > short.tgt
 expect_error "test.src has 40 lines and short.tgt has 3" "$heed" compare decoders --model a=run --source test.src --reference short.tgt
 
+# heed compare compressors: a text alone and after another one, plain or gzip, and what an empty one says
+for _ in $(seq 200); do echo 'the café is open'; done > text.txt
+gzip -c text.txt > text.txt.gz
+"$heed" compare compressors text.txt text.txt.gz --after text.txt --after train.src --order 4 > compressors.txt
+expect "lines" 5 "$(wc -l < compressors.txt)"
+grep -qE '^text\.txt +ppm 4 +3400 +[0-9]+ +0\.[0-9]{4} +0\.[0-9]{4}$' compressors.txt || fail "$(cat compressors.txt)"
+grep -qE '^text\.txt\.gz +ppm 4 after +3400 ' compressors.txt || fail "$(cat compressors.txt)"
+expect "the same text" "$(sed -n 's/^text.txt  *ppm 4  *//p' compressors.txt | grep -v after)" "$(sed -n 's/^text.txt.gz  *ppm 4  *//p' compressors.txt | grep -v after)"
+: > empty.txt
+expect_error "empty.txt is empty" "$heed" compare compressors empty.txt
+expect_error "--order is 17" "$heed" compare compressors text.txt --order 17
+
 # heed translate --trace: every pass of each line, then the translation
 echo abc | "$heed" translate --model run --decoding greedy --trace > trace.txt
 expect "the translation comes last" "$(echo abc | "$heed" translate --model run --decoding greedy)" "$(tail -1 trace.txt)"

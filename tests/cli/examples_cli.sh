@@ -45,7 +45,7 @@ cp test.de output.de
 cp test.de a.de
 cp test.de b.de
 gzip -c test.de > output.de.gz
-for name in sentences faq asked reviews questions other book names wiki long; do head -20 demo/test.en > $name.txt; done
+for name in sentences faq asked reviews questions other book names wiki long valid tale; do head -20 demo/test.en > $name.txt; done
 cp other.txt wiki.test.raw
 gzip -c other.txt > ptb.test.txt.gz
 paste demo/test.en demo/test.it > summaries.tsv
@@ -133,8 +133,15 @@ hidden = 16
 encoder_layers = 1
 decoder_layers = 1
 RECIPE
+cat > deep.toml <<'RECIPE'
+base = "language.toml"
+task = "deep_language"
+[model]
+kind = "character_transformer"
+layers = 2
+RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
-for name in translate universal parallel refine blockwise masked classify entailment self-attentive language summarise; do
+for name in translate universal parallel refine blockwise masked classify entailment self-attentive language deep summarise; do
   train_tiny $name.toml $name.model
 done
 stand_in translate.model runs/demo runs/multi30k runs/m30k runs/mine runs/a runs/b
@@ -143,6 +150,7 @@ stand_in parallel.model runs/multi30k-parallel
 stand_in refine.model runs/multi30k-refine
 stand_in blockwise.model runs/multi30k-blockwise
 stand_in language.model gpt2 gpt2-xl gpt2-int8 runs/shakespeare runs/shakespeare-char-small runs/ptb
+stand_in deep.model runs/books-deep runs/books-plain runs/books-64
 stand_in summarise.model runs/summaries runs/summarise-debian
 stand_in masked.model bert-base-uncased all-MiniLM-L6-v2 runs/sst2-masked
 stand_in classify.model runs/sst2-fine-tune
@@ -234,6 +242,7 @@ export HEED_DATA=$PWD/data
     recipes/translation/*-latent*.toml) base=latent.toml ;;
     recipes/translation/*) base=translate.toml ;;
     recipes/language/summarise-*) base=summarise.toml ;;
+    recipes/language/books-deep.toml | recipes/language/books-plain.toml | recipes/language/books-64.toml) base=deep.toml ;;
     recipes/language/*) base=language.toml ;;
     recipes/understanding/*-masked.toml) base=masked.toml ;;
     recipes/understanding/sick-entailment-decomposable.toml) base=entailment.toml ;;

@@ -48,6 +48,29 @@ TEST(TokenWindows, EpochsShowEachPlaceAtMostOnce) {
   }
 }
 
+// With several targets a window's last inputs have theirs, too.
+TEST(TokenWindows, ShowWhatFollowsTheWindow) {
+  for (const int64_t count : {11, 18, 19, 27, 103}) {
+    constexpr int64_t kLength = 8;
+    constexpr int64_t kTargets = 3;
+    const TokenWindows windows(counting(count),
+                               {.length = kLength, .rows = 2, .targets = kTargets, .seed = 5});
+    for (int64_t epoch = 0; epoch < 9; ++epoch) {
+      const auto window = windows.at({.epoch = epoch});
+      const int64_t wide = kLength + kTargets - 1;
+      ASSERT_EQ(std::ssize(window.target), windows.rows() * wide);
+      for (int64_t i = 0; i < windows.rows() * wide; ++i) {
+        const int32_t first = window.input[static_cast<size_t>(i / wide * kLength)];
+        EXPECT_EQ(window.target[static_cast<size_t>(i)], first + 1 + i % wide);
+        EXPECT_LT(window.target[static_cast<size_t>(i)], count);
+      }
+    }
+  }
+  EXPECT_EQ(error_of([] { TokenWindows(counting(10), {.length = 8, .targets = 3}); }),
+            "[text] there are 10 tokens, expected more than the context of 10; give more text or a "
+            "smaller model.context");
+}
+
 TEST(TokenWindows, HowManyThereAre) {
   const auto batches = [](int64_t count, int64_t length, int64_t rows) {
     const TokenWindows windows(counting(count), {.length = length, .rows = rows});

@@ -8,6 +8,7 @@
 #include "autograd/tape.h"
 #include "models/images/blockwise_image_transformer.h"
 #include "models/language/blockwise_gpt.h"
+#include "models/language/character_transformer.h"
 #include "models/registry.h"
 #include "models/translation/blockwise_transformer.h"
 #include "ops/loss/cross_entropy.h"
@@ -147,6 +148,16 @@ Family blockwise_gpt_family() {
   return {base, {{"plain", {}}}};
 }
 
+Family character_family() {
+  Json base = gpt_family().base;
+  base.update({{"kind", "character_transformer"}, {"layers", 3}});
+  return {base,
+          {{"plain", {}},
+           {"post_norm", {{"pre_norm", false}}},
+           {"one_loss", {{"intermediate_losses", false}, {"targets", 1}}},
+           {"first_positions", {{"layer_positions", false}, {"targets", 3}}}}};
+}
+
 Family bert_family() {
   return {{{"kind", "bert"},
            {"vocabulary", 20},
@@ -250,10 +261,12 @@ Family pixel_cnn_family() {
 std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const Family& family :
-       {transformer_family(), parallel_family(), blockwise_family(), latent_family(),
-        universal_family(), rnn_family(), bahdanau_family(), conv_family(), gpt_family(),
-        blockwise_gpt_family(), bert_family(), rnn_encoder_family(), decomposable_family(),
-        self_attentive_family(), music_family(), rnn_language_family(), image_family(),
+       {transformer_family(),     parallel_family(),     blockwise_family(),
+        latent_family(),          universal_family(),    rnn_family(),
+        bahdanau_family(),        conv_family(),         gpt_family(),
+        blockwise_gpt_family(),   character_family(),    bert_family(),
+        rnn_encoder_family(),     decomposable_family(), self_attentive_family(),
+        music_family(),           rnn_language_family(), image_family(),
         blockwise_image_family(), pixel_cnn_family()}) {
     for (const Variant& option : family.options) {
       Json config = family.base;
@@ -328,6 +341,16 @@ Tensor loss_of(const LanguageModel& model) {
   if (const auto* blockwise = dynamic_cast<const BlockwiseGpt*>(&model)) {
     for (int64_t head = 2; head <= blockwise->block(); ++head) {
       loss = add(loss, cross_entropy(blockwise->propose(blockwise->hidden(tokens), head), targets));
+    }
+  }
+  if (const auto* deep = dynamic_cast<const CharacterTransformer*>(&model)) {
+    const std::vector<Tensor> vectors = deep->layer_vectors(tokens, 0);
+    int64_t layer = deep->layers() - std::ssize(vectors);
+    for (const Tensor& x : vectors) {
+      for (int64_t ahead = 0; ahead < deep->targets(); ++ahead) {
+        loss = add(loss, cross_entropy(deep->predict(x, layer, ahead), targets));
+      }
+      ++layer;
     }
   }
   return loss;

@@ -1,4 +1,5 @@
-// `heed compare`: several runs, translations or decoders side by side, as tables and pictures.
+// `heed compare`: several runs, translations, decoders or compressors side by side, as tables and
+// pictures.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -135,8 +136,8 @@ void compare_lengths(const LengthArguments& arguments) {
 }  // namespace
 
 void add_compare(Command& app) {
-  Command compare =
-      app.subcommand("compare", "Compare runs, translations or decoders in tables and plots");
+  Command compare = app.subcommand(
+      "compare", "Compare runs, translations, decoders or compressors in tables and plots");
   compare.group("Train and evaluate");
   compare.require_subcommand();
   compare.example("Plot the learning curves of two runs",
@@ -177,6 +178,7 @@ void add_compare(Command& app) {
                   "test.de --svg lengths.svg");
   lengths.action([arguments] { compare_lengths(*arguments); });
   add_compare_decoders(compare);
+  add_compare_compressors(compare);
 }
 
 }  // namespace heed::cli

@@ -55,12 +55,15 @@ TokenWindows::TokenWindows(std::vector<int32_t> tokens, const WindowOptions& opt
   const auto count = static_cast<int64_t>(tokens_.size());
   check(options.length > 0 && options.rows > 0, "[text] {} windows of {} tokens, expected more",
         options.rows, options.length);
-  check(count > options.length,
+  check(options.targets > 0, "[text] {} targets for each token, expected at least 1",
+        options.targets);
+  const int64_t needed = options.length + options.targets - 1;
+  check(count > needed,
         "[text] there are {} tokens, expected more than the context of {}; give more text "
         "or a smaller model.context",
-        count, options.length);
+        count, needed);
   // As many as fit after any offset, so that every epoch has the same number.
-  windows_ = std::max<int64_t>(1, (count - options.length) / options.length);
+  windows_ = std::max<int64_t>(1, (count - needed) / options.length);
   rows_ = std::min(options.rows, windows_);
   batches_ = windows_ / rows_;
 }
@@ -75,8 +78,9 @@ TokenWindows::Window TokenWindows::at(const DataState& state) const {
   std::iota(order.begin(), order.end(), int64_t{0});
   shuffle(order, random);
   const int64_t length = options_.length;
-  // Every input needs a token after it, its target.
-  const int64_t room = static_cast<int64_t>(tokens_.size()) - windows_ * length;
+  // Every input needs tokens after it, its targets.
+  const int64_t later = options_.targets - 1;
+  const int64_t room = static_cast<int64_t>(tokens_.size()) - windows_ * length - later;
   const int64_t most = std::min(room, length);
   const RandomStream place{options_.seed, stream_of(fmt::format("offset {}", state.epoch))};
   const int64_t offset = static_cast<int64_t>(place.bits(0)) % most;
@@ -85,7 +89,7 @@ TokenWindows::Window TokenWindows::at(const DataState& state) const {
     const int64_t number = order[static_cast<size_t>(state.batch * rows_ + row)];
     const auto begin = tokens_.begin() + offset + number * length;
     window.input.insert(window.input.end(), begin, begin + length);
-    window.target.insert(window.target.end(), begin + 1, begin + length + 1);
+    window.target.insert(window.target.end(), begin + 1, begin + length + 1 + later);
   }
   window.after = state.batch + 1 < batches_
                      ? DataState{.epoch = state.epoch, .batch = state.batch + 1}

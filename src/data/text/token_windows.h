@@ -28,6 +28,7 @@ std::vector<int32_t> read_tokens(const TextSource& source);
 struct WindowOptions {
   int64_t length = 1024;  // of a window
   int64_t rows = 8;       // windows of a batch
+  int64_t targets = 1;    // tokens after each input that are to be predicted
   uint64_t seed = 1;
 };
 
@@ -37,8 +38,9 @@ class TokenWindows {
   TokenWindows(std::vector<int32_t> tokens, const WindowOptions& options);
 
   struct Window {
-    std::vector<int32_t> input;   // [rows, length]
-    std::vector<int32_t> target;  // [rows, length]: the token after each input
+    std::vector<int32_t> input;  // [rows, length]
+    // [rows, length + targets - 1]: the token after each input, and what follows the last one.
+    std::vector<int32_t> target;
     DataState after;
   };
   // The batch at the state, a pure function of it.

@@ -42,7 +42,11 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, const Places& places,
     if (state != nullptr) {
       context.self.caches = {state->caches[i].get()};
     }
-    stream = layers_[i](std::move(stream), context);
+    stream.x = layer_input(i, stream.x, places);      // [B,T,C]
+    stream = layers_[i](std::move(stream), context);  // [B,T,C]
+    if (continued.behind != nullptr && i + 1 < layers_.size()) {
+      (*continued.behind)(i, stream);
+    }
   }
   return (*norm_)(stream, dropout_);  // [B,T,C]
 }

@@ -2,6 +2,7 @@
 // decoding with caches. A model says how tokens become vectors and vectors logits.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -50,14 +51,27 @@ class CausalTransformer : public LanguageModel, public VerifyingModel {
 
   virtual Tensor embed(const Tensor& tokens, const Places& places) const = 0;  // [B,T] -> [B,T,C]
   virtual Tensor project(const Tensor& x) const = 0;  // [..., C] -> [..., V]
+  // What a layer is given: x, [B,T,C], unless the model adds something.
+  virtual Tensor layer_input(size_t /*layer*/, const Tensor& x, const Places& /*places*/) const {
+    return x;
+  }
   // What attention may tell apart besides distances: i32 [B,T], or undefined.
   virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 
+  // hidden(tokens), and what leaves each layer before the last goes through `behind` on its way.
+  using BehindLayer = std::function<void(size_t layer, Residual& stream)>;
+  Tensor hidden(const Tensor& tokens, const BehindLayer& behind) const {
+    return hidden(tokens, {}, {.behind = &behind});
+  }
+  float branch_dropout() const { return dropout_; }  // before branches are added
+
  private:
-  // What decoding adds to a pass: the state that goes on, and whether its tokens are verified.
+  // What decoding adds to a pass: the state that goes on, and whether its tokens are verified; and
+  // what training does.
   struct Continued {
     CausalState* state = nullptr;
     bool stepwise = false;
+    const BehindLayer* behind = nullptr;
   };
   Tensor hidden(const Tensor& tokens, const Places& places, const Continued& continued) const;
   // The same after what the state has seen, which moves on: [R,T,C].

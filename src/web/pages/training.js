@@ -30,6 +30,7 @@ const kTasks = {
   translate_blockwise: "Blockwise translation",
   translate_latent: "Translation through latents",
   language: "Language model",
+  deep_language: "Deep character model",
   masked: "Masked language model",
   classify: "Classification",
   similarity: "Similarity",
@@ -41,6 +42,7 @@ const kTasks = {
 // What people quote for a task whose score is its loss.
 const kFromLoss = {
   language: { metric: "perplexity", of: Math.exp },
+  deep_language: { metric: "bits_per_character", of: (loss) => loss / Math.LN2 },
   summarise: { metric: "perplexity", of: Math.exp },
   image: { metric: "bits_per_dimension", of: (loss) => loss / Math.LN2 },
 };

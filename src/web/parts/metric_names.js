@@ -11,6 +11,7 @@ const kNames = {
   pearson: "Pearson correlation",
   spearman: "Spearman correlation",
   perplexity: "Perplexity",
+  bits_per_character: "Bits per character",
   bits_per_dim: "Bits per dimension",
   bits_per_dimension: "Bits per dimension",
   bpd: "Bits per dimension",
