@@ -69,6 +69,7 @@ void add_corpus(Command& app);
 void add_data(Command& app);
 void add_compare(Command& app);
 void add_compare_decoders(Command& compare);  // of `heed compare`
+void add_compare_memory(Command& compare);
 void add_score(Command& app);
 void add_generate(Command& app);
 void add_eval(Command& app);

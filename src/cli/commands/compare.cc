@@ -177,6 +177,7 @@ void add_compare(Command& app) {
                   "test.de --svg lengths.svg");
   lengths.action([arguments] { compare_lengths(*arguments); });
   add_compare_decoders(compare);
+  add_compare_memory(compare);
 }
 
 }  // namespace heed::cli
