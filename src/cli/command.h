@@ -70,6 +70,7 @@ void add_data(Command& app);
 void add_compare(Command& app);
 void add_compare_compressors(Command& compare);  // of `heed compare`
 void add_compare_decoders(Command& compare);     // the same
+void add_compare_memory(Command& compare);       // the same
 void add_score(Command& app);
 void add_generate(Command& app);
 void add_eval(Command& app);

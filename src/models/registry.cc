@@ -17,6 +17,7 @@
 #include "models/language/rnn_encoder.h"
 #include "models/language/rnn_language.h"
 #include "models/language/self_attentive.h"
+#include "models/language/transformer_xl.h"
 #include "models/translation/bahdanau.h"
 #include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
@@ -219,6 +220,8 @@ const std::vector<Kind>& kinds() {
           "music_transformer", {{"small", music(256, 4, 4)}, {"base", music(384, 8, 6)}}),
       kind<RnnLanguage, RnnLanguageConfig>(
           "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
+      kind<TransformerXl, TransformerXlConfig>("transformer_xl",
+                                               {{"small", TransformerXlConfig{}}}),
       kind<ImageTransformer, ImageTransformerConfig>("image_transformer",
                                                      {{"small", ImageTransformerConfig{}}}),
       kind<BlockwiseImageTransformer, BlockwiseImageTransformerConfig>(

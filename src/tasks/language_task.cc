@@ -10,6 +10,7 @@
 #include "data/text/lines.h"
 #include "decode/text/perplexity.h"
 #include "models/registry.h"
+#include "ops/shape/cast.h"
 #include "train/loss.h"
 
 namespace heed {
@@ -30,6 +31,7 @@ LanguageTask::LanguageTask(const Recipe& recipe, const TaskSetup& setup, Languag
   config_.model = model_to_train(recipe_, tokenizers_);
   any_ = make_model(setup.scope, config_.model);
   model_ = &model_as<LanguageModel>(*any_, config_.model);
+  segments_ = dynamic_cast<const SegmentModel*>(model_);
   length_ = model_->context() > 0 ? model_->context() : own_.data.max_length;
 }
 
@@ -94,16 +96,23 @@ void LanguageTask::begin(const DataState& state) {
   check(!wanted || held_out_.size() > 1,
         "[text] {} tokens are held out for validation, expected at least 2", held_out_.size());
   config_.examples = pick_prompts(lines_in(held_out_.empty() ? tokens : held_out_));
-  windows_.emplace(
-      std::move(tokens),
-      WindowOptions{
-          .length = length_, .rows = rows(), .targets = future(), .seed = recipe_.train.seed});
+  const WindowOptions options{
+      .length = length_, .rows = rows(), .targets = future(), .seed = recipe_.train.seed};
+  if (segments_ != nullptr) {
+    streams_.emplace(std::move(tokens), options);
+    check(memory_.empty() || memory_.front().dim(0) == streams_->rows(),
+          "[text] the run continues {} streams, but there are {}; have the files changed?",
+          memory_.empty() ? 0 : memory_.front().dim(0), streams_->rows());
+  } else {
+    windows_.emplace(std::move(tokens), options);
+  }
   state_ = state;
 }
 
 std::unique_ptr<TaskBatch> LanguageTask::next() {
   auto batch = std::make_unique<WindowBatch>();
-  batch->window = windows_->at(state_);
+  batch->window = streams_ ? streams_->at(state_) : windows_->at(state_);
+  batch->begins = TokenStreams::begins(state_);
   batch->tokens = std::ssize(batch->window.input);
   batch->targets = batch->tokens / length_ * counted();
   batch->after = batch->window.after;
@@ -111,7 +120,44 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
   return batch;
 }
 
+// A step that has no end leaves the memory as it was.
+void LanguageTask::begin_step(int64_t /*complete*/) { current_ = memory_; }
+void LanguageTask::end_step() { memory_ = current_; }
+
+std::vector<StateTensor> LanguageTask::carried() const {
+  std::vector<StateTensor> carried;
+  for (size_t i = 0; i < memory_.size() && memory_[i].defined(); ++i) {
+    carried.push_back({fmt::format("memory.{:04}", i), cast(memory_[i], DType::f32)});
+  }
+  return carried;
+}
+
+void LanguageTask::restore(const std::vector<StateTensor>& carried) {
+  memory_.clear();
+  for (const StateTensor& state : carried) {  // in the order of their names
+    memory_.push_back(
+        cast(state.tensor, recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32));
+  }
+}
+
+Tensor LanguageTask::segment_loss(const WindowBatch& batch, SegmentModel::Memory& memory) const {
+  const Shape shape{std::ssize(batch.window.input) / length_, length_};
+  if (batch.begins) {
+    memory.clear();
+  }
+  const Tensor tokens = Tensor::from_ints(batch.window.input, shape);
+  const Tensor targets = Tensor::from_ints(batch.window.target, shape);
+  const LossConfig loss = own_.train.config();
+  if (loss.kind == "cross_entropy" && loss.label_smoothing == 0.0F) {
+    return segments_->segment_loss(tokens, targets, memory);
+  }
+  return sequence_loss(segments_->segment(tokens, memory), targets, loss);
+}
+
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
+  if (segments_ != nullptr) {
+    return segment_loss(static_cast<const WindowBatch&>(batch), current_);
+  }
   const TokenWindows::Window& window = static_cast<const WindowBatch&>(batch).window;
   const int64_t rows = std::ssize(window.input) / length_;
   return window_loss(Tensor::from_ints(window.input, {rows, length_}),
@@ -123,13 +169,24 @@ Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) co
 }
 
 Tensor LanguageTask::full_batch_loss() const {
-  return window_loss(Tensor::zeros({rows(), length_}, DType::i32),
-                     Tensor::zeros({rows(), length_ + future() - 1}, DType::i32));
+  const Tensor ids = Tensor::zeros({rows(), length_}, DType::i32);
+  if (segments_ != nullptr) {
+    const std::vector<int32_t> zeros(static_cast<size_t>(ids.size()));
+    WindowBatch batch;
+    batch.window = {.input = zeros, .target = zeros, .after = {}};
+    SegmentModel::Memory memory;
+    for (int64_t seen = 0; seen < segments_->memory(); seen += length_) {
+      segments_->segment(ids, memory);
+    }
+    return segment_loss(batch, memory);
+  }
+  return window_loss(ids, Tensor::zeros({rows(), length_ + future() - 1}, DType::i32));
 }
 
 Score LanguageTask::validate(int64_t /*step*/) const {
   const Perplexity found = measure_perplexity(
-      *model_, held_out_, {.length = length_, .batch_tokens = own_.data.batch_tokens});
+      *model_, held_out_,
+      {.length = segments_ != nullptr ? 0 : length_, .batch_tokens = own_.data.batch_tokens});
   Score score{.loss = found.loss()};
   if (tokenizers_.target->kind() == "char") {
     score.measures.push_back({"bits_per_character", found.loss() / std::numbers::ln2});
@@ -142,9 +199,9 @@ std::string LanguageTask::test(const std::filesystem::path& folder) const {
     return "";
   }
   const auto loaded = load_as<LanguageModel>(folder, DType::f32);
-  const Perplexity found =
-      measure_perplexity(*loaded->model, read_tokens(source({own_.data.test_text})),
-                         {.length = length_, .batch_tokens = own_.data.batch_tokens});
+  const Perplexity found = measure_perplexity(
+      *loaded->model, read_tokens(source({own_.data.test_text})),
+      {.length = segments_ != nullptr ? 0 : length_, .batch_tokens = own_.data.batch_tokens});
   return fmt::format("test {}: loss {:.4f} perplexity {:.2f} over {} tokens", own_.data.test_text,
                      found.loss(), std::exp(found.loss()), found.tokens);
 }

@@ -1,7 +1,10 @@
-// Learning to say what comes next: one long text, windows of it, a language model.
+// Learning to say what comes next: one long text, windows of it, a language model. One that
+// remembers segments is shown them in order.
 #pragma once
 
+#include "data/text/token_streams.h"
 #include "data/text/token_windows.h"
+#include "models/segment_model.h"
 #include "tasks/setup/data_config.h"
 #include "tasks/setup/text_setup.h"
 #include "train/loss.h"
@@ -53,7 +56,13 @@ class LanguageTask : public Task {
 
   void begin(const DataState& state) override;
   std::unique_ptr<TaskBatch> next() override;
-  std::optional<int64_t> epoch_batches() const override { return windows_->epoch_batches(); }
+  std::optional<int64_t> epoch_batches() const override {
+    return streams_ ? streams_->epoch_batches() : windows_->epoch_batches();
+  }
+  void begin_step(int64_t complete) override;
+  void end_step() override;
+  std::vector<StateTensor> carried() const override;
+  void restore(const std::vector<StateTensor>& carried) override;
   Tensor loss(const TaskBatch& batch) const override;
   Tensor full_batch_loss() const override;
   bool validates() const override { return !held_out_.empty(); }
@@ -77,9 +86,11 @@ class LanguageTask : public Task {
  private:
   struct WindowBatch : TaskBatch {
     TokenWindows::Window window;
+    bool begins = false;  // streams, instead of continuing them
   };
 
   int64_t rows() const;
+  Tensor segment_loss(const WindowBatch& batch, SegmentModel::Memory& memory) const;
   std::vector<std::string> sample() const;
   TextSource source(std::vector<std::string> files) const;
   std::vector<std::string> lines_in(std::span<const int32_t> tokens) const;
@@ -87,7 +98,11 @@ class LanguageTask : public Task {
   LanguageConfig own_;
   LanguageModel* model_ = nullptr;  // any_
   int64_t length_ = 0;
+  const SegmentModel* segments_ = nullptr;  // model_, if it remembers segments
   std::optional<TokenWindows> windows_;
+  std::optional<TokenStreams> streams_;   // in their place, for a model that remembers
+  SegmentModel::Memory memory_;           // after the last complete step
+  mutable SegmentModel::Memory current_;  // and after the last batch of this one
   std::vector<int32_t> held_out_;
   DataState state_;
 };

@@ -16,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string kPrefix = "checkpoint-";
+constexpr const char* kCarried = "task.safetensors";
 
 std::optional<int64_t> step_of(const fs::path& path) {
   const std::string name = path.filename().string();
@@ -26,6 +27,14 @@ std::optional<int64_t> step_of(const fs::path& path) {
   const char* end = name.data() + name.size();
   const auto result = std::from_chars(name.data() + kPrefix.size(), end, step);
   return result.ec == std::errc() && result.ptr == end ? std::optional(step) : std::nullopt;
+}
+
+void write_state_tensors(const fs::path& file, const std::vector<StateTensor>& state) {
+  std::vector<NamedTensor> tensors;
+  for (const StateTensor& tensor : state) {
+    tensors.push_back(named_tensor(tensor.name, tensor.tensor));
+  }
+  write_safetensors(file, tensors);
 }
 
 std::vector<StateTensor> optimizer_state(const Trained& trained) {
@@ -55,11 +64,10 @@ fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Tra
   save_config(folder, trained.config);
   save_tokenizers(folder, trained.tokenizers);
   save_parameters(folder / "model.safetensors", trained.store, trained.config.model);
-  std::vector<NamedTensor> tensors;
-  for (const StateTensor& tensor : optimizer_state(trained)) {
-    tensors.push_back(named_tensor(tensor.name, tensor.tensor));
+  write_state_tensors(folder / "optimizer.safetensors", optimizer_state(trained));
+  if (!trained.carried.empty()) {
+    write_state_tensors(folder / kCarried, trained.carried);
   }
-  write_safetensors(folder / "optimizer.safetensors", tensors);
   write_file(folder / "state.json", config::write(state).dump(2) + "\n");
   made.commit();  // over one of a run that got this far before, with other luck
   return finished;
@@ -75,6 +83,19 @@ TrainState load_checkpoint(const fs::path& checkpoint, const Trained& trained) {
   load_state_tensors(checkpoint / "optimizer.safetensors", trained);
   trained.optimizer.set_steps(state.step - state.skipped);
   return state;
+}
+
+std::vector<StateTensor> load_carried(const fs::path& checkpoint) {
+  std::vector<StateTensor> carried;
+  if (fs::exists(checkpoint / kCarried)) {
+    const SafetensorsFile stored(checkpoint / kCarried);
+    for (const TensorEntry& entry : stored.entries()) {
+      Tensor tensor = Tensor::empty(Shape(entry.shape));
+      stored.copy(entry, tensor.span<float>());
+      carried.push_back({entry.name, tensor});
+    }
+  }
+  return carried;
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {

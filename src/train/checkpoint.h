@@ -1,8 +1,9 @@
 // Checkpoints: everything a training needs to go on as if nothing had happened.
 //
 // checkpoint-N/ is a model folder (config.json, model.safetensors, tokenizer) with
-// optimizer.safetensors and state.json beside. It appears under its name only when complete and on
-// disk, so a run killed at any moment finds the last one whole.
+// optimizer.safetensors, task.safetensors (what the task carries from step to step, if anything)
+// and state.json beside. It appears under its name only when complete and on disk, so a run killed
+// at any moment finds the last one whole.
 #pragma once
 
 #include <cstdint>
@@ -52,12 +53,15 @@ struct Trained {
   const Tokenizers& tokenizers;
   ParameterStore& store;
   Optimizer& optimizer;
-  Tensor ema;  // f32, flat as the store; undefined: none
+  Tensor ema;                             // f32, flat as the store; undefined: none
+  std::vector<StateTensor> carried = {};  // by the task, in f32
 };
 
 std::filesystem::path save_checkpoint(const std::filesystem::path& run, const TrainState& state,
                                       const Trained& trained);
 TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Trained& trained);
+// What the task carried, in f32.
+std::vector<StateTensor> load_carried(const std::filesystem::path& checkpoint);
 
 // Complete checkpoints of a run, oldest first.
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);

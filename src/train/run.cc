@@ -136,6 +136,7 @@ bool load_last_checkpoint(Run& run) {
     return false;
   }
   run.state = load_checkpoint(checkpoints.back(), run.trained());
+  run.task->restore(load_carried(checkpoints.back()));
   return true;
 }
 

@@ -77,7 +77,9 @@ struct Run {
   TrainState state = {};  // after the last checkpoint of a resumed run
   RunReport report = {};
 
-  Trained trained() { return {task->config(), task->tokenizers(), store, *optimizer, ema}; }
+  Trained trained() {
+    return {task->config(), task->tokenizers(), store, *optimizer, ema, task->carried()};
+  }
   std::optional<int64_t> total_steps() const;  // if they can be told
 };
 

@@ -20,6 +20,7 @@
 #include "formats/run_log.h"
 #include "models/folder.h"
 #include "models/registry.h"
+#include "train/optimizer.h"
 #include "train/recipe.h"
 
 namespace heed {
@@ -85,6 +86,13 @@ class Task {
   // weights were changed. A step that was interrupted, or whose loss was not finite, has no end.
   virtual void begin_step(int64_t /*complete*/) {}
   virtual void end_step() {}
+
+  // Tensors that go from step to step beside the weights, such as what a model remembers of the
+  // text so far. Checkpoints have them, so that a resumed run goes on with them; model folders do
+  // not.
+  virtual std::vector<StateTensor> carried() const { return {}; }
+  // Before begin(): what a checkpoint has of them.
+  virtual void restore(const std::vector<StateTensor>& /*carried*/) {}
 
   // The mean over the batch's targets.
   virtual Tensor loss(const TaskBatch& batch) const = 0;

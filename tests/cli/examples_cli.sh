@@ -141,7 +141,8 @@ kind = "character_transformer"
 layers = 2
 RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
-for name in translate universal parallel refine blockwise masked classify entailment self-attentive language deep summarise; do
+printf 'base = "language.toml"\n[data]\nmax_length = 16\n[model]\nkind = "transformer_xl"\nmemory = 16\nlayers = 1\nwidth = 16\nheads = 2\n' > segments.toml
+for name in translate universal parallel refine blockwise masked classify entailment self-attentive language segments deep summarise; do
   train_tiny $name.toml $name.model
 done
 stand_in translate.model runs/demo runs/multi30k runs/m30k runs/mine runs/a runs/b
@@ -149,8 +150,9 @@ stand_in universal.model runs/multi30k-universal
 stand_in parallel.model runs/multi30k-parallel
 stand_in refine.model runs/multi30k-refine
 stand_in blockwise.model runs/multi30k-blockwise
-stand_in language.model gpt2 gpt2-xl gpt2-int8 runs/shakespeare runs/shakespeare-char-small runs/ptb
+stand_in language.model gpt2 gpt2-xl gpt2-int8 runs/shakespeare runs/shakespeare-char-small runs/ptb runs/books
 stand_in deep.model runs/books-deep runs/books-plain runs/books-64
+stand_in segments.model runs/ptb-xl runs/books-xl
 stand_in summarise.model runs/summaries runs/summarise-debian
 stand_in masked.model bert-base-uncased all-MiniLM-L6-v2 runs/sst2-masked
 stand_in classify.model runs/sst2-fine-tune
@@ -243,6 +245,7 @@ export HEED_DATA=$PWD/data
     recipes/translation/*) base=translate.toml ;;
     recipes/language/summarise-*) base=summarise.toml ;;
     recipes/language/books-deep.toml | recipes/language/books-plain.toml | recipes/language/books-64.toml) base=deep.toml ;;
+    recipes/language/*-xl.toml) base=segments.toml ;;
     recipes/language/*) base=language.toml ;;
     recipes/understanding/*-masked.toml) base=masked.toml ;;
     recipes/understanding/sick-entailment-decomposable.toml) base=entailment.toml ;;

@@ -176,6 +176,31 @@ awk '/^loss/ {if ($2 > 2.5 || (exp($2) - $4) ^ 2 > 1e-3 * $4 ^ 2) exit 1; found 
 expect_error "give a file; standard input cannot be read twice" "$heed" eval --model language -
 expect_error "expected at least 2" "$heed" eval --model language --line-end <(printf '')
 
+# a model that remembers segments: its memory, and how the loss falls with it
+cat > segments.toml <<'RECIPE'
+base = "language.toml"
+[data]
+max_length = 16
+[model]
+kind = "transformer_xl"
+memory = 16
+width = 16
+heads = 2
+layers = 1
+RECIPE
+train_tiny segments.toml segments
+"$heed" eval --model segments text.txt > eval.txt
+"$heed" eval --model segments --memory 16 text.txt | cmp -s - eval.txt || fail "--memory 16 is not what was trained with"
+"$heed" eval --model segments --memory 0 text.txt | cmp -s - eval.txt && fail "--memory changes nothing"
+"$heed" eval --model segments --memory 4 --tokens 50 text.txt | grep -qE '^tokens 49 in [0-9.]+ s, [0-9.]+ tokens/s$' || fail "--tokens says no time"
+expect_error "a memory of 4 is for models that remember segments, without windows" "$heed" eval --model language --memory 4 text.txt
+"$heed" compare memory --model xl=segments --model plain=language --lengths 0,16,999 --svg memory.svg text.txt > memory.txt
+expect "rows of memory" "memory 0 16 999" "$(awk '{print $1}' memory.txt | paste -sd' ')"
+grep -q '^ *999 .*-$' memory.txt || fail "a context that is too short has a loss: $(cat memory.txt)"
+grep -q '^<svg' memory.svg || fail "the plot is no SVG"
+expect "figures as JSON" 2 "$("$heed" compare memory --json --model xl=segments --lengths 0,8 text.txt | grep -c '"memory":[08],')"
+expect_error "--lengths has -1, expected 0 to" "$heed" compare memory --model xl=segments --lengths=-1 text.txt
+
 # answers come line by line
 printf 'the cat\na dog\n' > nearest.txt
 for command in "classify --model classes" "embed --model masked" "match --model masked --entries nearest.txt" \

@@ -216,6 +216,22 @@ Family rnn_language_family() {
           {{"plain", {}}, {"gru", {{"cell", "gru"}}}, {"tied", {{"tied_output", true}}}}};
 }
 
+Family transformer_xl_family() {
+  return {{{"kind", "transformer_xl"},
+           {"vocabulary", 20},
+           {"memory", 5},
+           {"width", 16},
+           {"heads", 2},
+           {"layers", 2},
+           {"hidden", 24}},
+          {{"plain", {}},
+           {"distances", {{"most_distance", 3}}},
+           {"words", {{"word_dropout", 0.1}, {"embedding_dropout", 0.1}}},
+           {"bands", {{"cutoffs", {4, 9}}, {"shrink", 2}}},
+           {"bands_apart", {{"cutoffs", {7}}, {"tied_output", false}}},
+           {"output", {{"tied_output", false}}}}};
+}
+
 Family image_family() {
   return {{{"kind", "image_transformer"},
            {"rows", 4},
@@ -260,14 +276,27 @@ Family pixel_cnn_family() {
 
 std::vector<Variant> variants() {
   std::vector<Variant> all;
-  for (const Family& family :
-       {transformer_family(),     parallel_family(),     blockwise_family(),
-        latent_family(),          universal_family(),    rnn_family(),
-        bahdanau_family(),        conv_family(),         gpt_family(),
-        blockwise_gpt_family(),   character_family(),    bert_family(),
-        rnn_encoder_family(),     decomposable_family(), self_attentive_family(),
-        music_family(),           rnn_language_family(), image_family(),
-        blockwise_image_family(), pixel_cnn_family()}) {
+  for (const Family& family : {transformer_family(),
+                               parallel_family(),
+                               blockwise_family(),
+                               latent_family(),
+                               universal_family(),
+                               rnn_family(),
+                               bahdanau_family(),
+                               conv_family(),
+                               gpt_family(),
+                               blockwise_gpt_family(),
+                               character_family(),
+                               bert_family(),
+                               rnn_encoder_family(),
+                               decomposable_family(),
+                               self_attentive_family(),
+                               music_family(),
+                               rnn_language_family(),
+                               transformer_xl_family(),
+                               image_family(),
+                               blockwise_image_family(),
+                               pixel_cnn_family()}) {
     for (const Variant& option : family.options) {
       Json config = family.base;
       config.update(option.config.is_null() ? Json::object() : option.config);

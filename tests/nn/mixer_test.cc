@@ -10,6 +10,7 @@
 #include "nn/attention.h"
 #include "nn/block_attention.h"
 #include "nn/compressed_attention.h"
+#include "nn/segment/segment_attention.h"
 #include "nn/transformer.h"
 #include "ops/shape/shape.h"
 #include "support/error_of.h"
@@ -248,6 +249,13 @@ Variant self_attention(const char* name, SelfAttentionConfig config) {
   return {name, mixer<SelfAttention>(config), config.label_distance > 0};
 }
 
+Variant segment_attention(const char* name, int64_t most_distance) {
+  return {name, mixer<SegmentAttention>({.width = kWidth,
+                                         .heads = kHeads,
+                                         .distances = std::make_shared<const Distances>(kWidth),
+                                         .most_distance = most_distance})};
+}
+
 std::vector<Variant> variants() {
   return {
       self_attention("plain", {}),
@@ -255,6 +263,8 @@ std::vector<Variant> variants() {
       self_attention("relative", {.relative_distance = 3}),
       self_attention("per_head", {.relative_distance = 3, .relative_per_head = true}),
       self_attention("labels", {.label_distance = 2}),
+      segment_attention("segment", 0),
+      segment_attention("segment_distances", 3),
       {"compressed", mixer<CompressedAttention>({.width = kWidth, .heads = kHeads, .stride = 3})},
       {"compressed_by_5",
        mixer<CompressedAttention>({.width = kWidth, .heads = kHeads, .stride = 5})},

@@ -25,6 +25,7 @@ struct Scenario {
   int64_t left = -1, right = -1;
   int64_t relative_rows = 0, center = -1;
   bool shared = false;
+  bool terms = false;  // of the distances alone
   int64_t label_rows = 0;
   float dropout = 0.0F;
   int64_t stride = 1;
@@ -150,20 +151,36 @@ std::vector<Input> inputs_of(const Scenario& s) {
     inputs.push_back({.shape = s.shared ? Shape{s.relative_rows, s.dim}
                                         : Shape{s.heads, s.relative_rows, s.dim}});
   }
+  if (s.terms) {
+    inputs.push_back({.shape = {s.heads, s.relative_rows}, .kind = Kind::parameter});
+  }
   if (s.label_rows > 0) {
     inputs.push_back({.shape = {s.batch, s.queries, s.heads, s.label_rows}});
   }
   return inputs;
 }
 
+// The inputs behind queries, keys and values, from the last one on.
+template <typename T>
+struct Extras {
+  const T* labelled = nullptr;
+  const T* terms = nullptr;
+  const T* relative = nullptr;
+
+  Extras(const Scenario& s, const std::vector<T>& inputs) {
+    const T* last = &inputs.back();
+    labelled = s.label_rows > 0 ? last-- : nullptr;
+    terms = s.terms ? last-- : nullptr;
+    relative = s.relative_rows > 0 ? last : nullptr;
+  }
+};
+
 Tensor run_setup(const Scenario& s, const std::vector<Tensor>& t) {
   AttentionOptions o = options_of(s);
-  if (s.relative_rows > 0) {
-    o.relative = t[t.size() - (s.label_rows > 0 ? 2 : 1)];
-  }
-  if (s.label_rows > 0) {
-    o.labelled = t.back();
-  }
+  const Extras extras(s, t);
+  o.relative = extras.relative == nullptr ? Tensor() : *extras.relative;
+  o.relative_bias = extras.terms == nullptr ? Tensor() : *extras.terms;
+  o.labelled = extras.labelled == nullptr ? Tensor() : *extras.labelled;
   switch (s.packed) {
     case Scenario::qkv:
       return attention_qkv(t[0], o).y;
@@ -176,14 +193,13 @@ Tensor run_setup(const Scenario& s, const std::vector<Tensor>& t) {
 
 std::vector<Array> run_reference(const Scenario& s, const std::vector<Array>& a) {
   const int64_t width = s.heads * s.dim;
-  std::vector<double> e;
-  std::vector<double> z;
-  if (s.relative_rows > 0) {
-    e = a[a.size() - (s.label_rows > 0 ? 2 : 1)].values;
-  }
-  if (s.label_rows > 0) {
-    z = a.back().values;
-  }
+  const Extras extras(s, a);
+  const auto values = [](const Array* array) {
+    return array == nullptr ? std::vector<double>() : array->values;
+  };
+  const std::vector<double> e = values(extras.relative);
+  const std::vector<double> c = values(extras.terms);
+  const std::vector<double> z = values(extras.labelled);
   std::vector<double> q = a[0].values;
   std::vector<double> k;
   std::vector<double> v;
@@ -199,7 +215,7 @@ std::vector<Array> run_reference(const Scenario& s, const std::vector<Array>& a)
     v = a[2].values;
   }
   return {{{s.batch, s.queries, s.heads, s.dim},
-           reference::attention<double>(reference_of(s), q, k, v, e, z).y}};
+           reference::attention<double>(reference_of(s), q, k, v, e, z, c).y}};
 }
 
 OpCase attention_case(const Scenario& s) {
@@ -240,6 +256,21 @@ const bool kRegistered = add_cases({
                     .relative_rows = 7,
                     .dropout = 0.2F,
                     .packed = Scenario::qkv}),
+    attention_case({.name = "relative_terms",
+                    .queries = 3,
+                    .keys = 8,
+                    .causal = true,
+                    .relative_rows = 8,
+                    .terms = true}),
+    attention_case({.name = "relative_terms_clipped",
+                    .heads = 4,
+                    .causal = true,
+                    .left = 3,
+                    .relative_rows = 3,
+                    .shared = true,
+                    .terms = true,
+                    .label_rows = 5,
+                    .dropout = 0.2F}),
     attention_case({.name = "labels", .label_rows = 9}),
     attention_case({.name = "labels_relative",
                     .causal = true,
@@ -374,6 +405,19 @@ INSTANTIATE_TEST_SUITE_P(Blocks, LongAttention,
                                                     .label_rows = 15}),
                          [](const auto& info) { return info.param.name; });
 
+// A segment behind a long memory, as the Transformer-XL has it.
+INSTANTIATE_TEST_SUITE_P(Segments, LongAttention,
+                         ::testing::Values(Scenario{.name = "relative_terms",
+                                                    .batch = 2,
+                                                    .heads = 2,
+                                                    .queries = 140,
+                                                    .keys = 700,
+                                                    .dim = 40,
+                                                    .causal = true,
+                                                    .relative_rows = 700,
+                                                    .terms = true}),
+                         [](const auto& info) { return info.param.name; });
+
 // Decoding: a query or a few against a long past, at which other products are used.
 TEST(Attention, FewQueriesWithRelativePositions) {
   for (const auto& [queries, keys] : {std::pair(1, 300), std::pair(3, 300), std::pair(2, 2500)}) {
@@ -386,6 +430,7 @@ TEST(Attention, FewQueriesWithRelativePositions) {
                                              .left = shared ? 150 : -1,
                                              .relative_rows = 129,
                                              .shared = shared,
+                                             .terms = shared,
                                              .label_rows = shared ? 13 : 0});
       for (const DType dtype : {DType::f32, DType::bf16}) {
         const std::vector<Tensor> inputs = make_inputs(op_case, dtype);

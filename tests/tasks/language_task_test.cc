@@ -108,6 +108,78 @@ TEST(LanguageTask, ResumedRunsGiveTheSameBits) {
   }
 }
 
+// A model that remembers segments, which are shorter than the verse.
+Json segment_recipe(const TemporaryFolder& folder) {
+  Json recipe = language_recipe(folder);
+  recipe["data"]["max_length"] = 16;
+  recipe["data"]["batch_tokens"] = 64;
+  recipe["model"] = {{"kind", "transformer_xl"},
+                     {"memory", 24},
+                     {"width", 32},
+                     {"heads", 2},
+                     {"layers", 2},
+                     {"hidden", 64},
+                     {"dropout", 0.05},
+                     {"word_dropout", 0.05},
+                     {"embedding_dropout", 0.05},
+                     {"attention_dropout", 0.05}};
+  return recipe;
+}
+
+// What the model remembers of each stream is part of the checkpoint, in the middle of an epoch too:
+// 40 * 48 characters in 4 streams are 29 segments, of which a step takes two.
+TEST(LanguageTask, ResumedRunsRememberTheSegmentsBefore) {
+  for (const char* precision : {"f32", "bf16"}) {
+    const TemporaryFolder folder;
+    Json recipe = segment_recipe(folder);
+    recipe["train"]["precision"] = precision;
+    recipe["train"]["steps"] = 18;
+    train(recipe, folder / "whole");
+    EXPECT_TRUE(fs::exists(folder / "whole/checkpoint-16/task.safetensors"));
+    EXPECT_FALSE(fs::exists(folder / "whole/task.safetensors"));
+    int trial = 0;
+    for (const std::vector<int64_t>& stops :
+         std::vector<std::vector<int64_t>>{{1}, {14}, {2, 3, 9, 15}}) {
+      SCOPED_TRACE(fmt::format("{} {}", precision, stops.front()));
+      const fs::path run = folder / fmt::format("parts-{}", trial++);
+      for (size_t i = 0; i < stops.size(); ++i) {
+        Watcher watcher(stops[i]);
+        EXPECT_EQ(train(recipe, run, watcher, i > 0).end, TrainEnd::interrupted);
+      }
+      EXPECT_EQ(train(recipe, run, true).end, TrainEnd::finished);
+      expect_same_tensors(folder / "whole", run);
+    }
+    // Without what it remembers the run would be another one.
+    Watcher watcher(9);
+    train(recipe, folder / "forgetful", watcher);
+    fs::remove(folder / "forgetful/checkpoint-9/task.safetensors");
+    train(recipe, folder / "forgetful", true);
+    EXPECT_NE(read_file(folder / "forgetful/model.safetensors"),
+              read_file(folder / "whole/model.safetensors"));
+  }
+}
+
+TEST(LanguageTask, SegmentsInOrderAreLearned) {
+  const TemporaryFolder folder;
+  Json recipe = segment_recipe(folder);
+  recipe["data"]["test_text"] = folder.write("test.txt", repeated(kVerse, 2)).string();
+  recipe["train"] = {{"steps", 120}, {"precision", "f32"}, {"label_smoothing", 0.0}};
+  recipe["validation"]["every"] = 40;
+  Watcher watcher;
+  Trainer trainer(
+      prepare_run(parse_recipe(recipe, "test"), folder / "run", RunStart::anew, watcher), watcher);
+  EXPECT_EQ(trainer.run(watcher.stop), TrainEnd::finished);
+  EXPECT_LT(watcher.validations.back().score.loss, 0.5);
+  const std::string line = trainer.test();
+  EXPECT_TRUE(line.ends_with(" over 96 tokens")) << line;
+  const auto model = load_as<LanguageModel>(folder / "run", DType::f32);
+  const GenerateRequest request{encode_prompt(*model->tokenizers.target, "the fox sees")};
+  const auto said = generate(*model, std::span(&request, 1),
+                             {.sampling = {.temperature = 0.0F}, .max_tokens = 60});
+  EXPECT_NE(said.front().text.find(" sees the fox.\nthe fox sees the dog,"), std::string::npos)
+      << said.front().text;
+}
+
 TEST(LanguageTask, CountsEpochs) {
   const TemporaryFolder folder;
   Json recipe = language_recipe(folder);

@@ -179,6 +179,7 @@ void add_compare(Command& app) {
   lengths.action([arguments] { compare_lengths(*arguments); });
   add_compare_decoders(compare);
   add_compare_compressors(compare);
+  add_compare_memory(compare);
 }
 
 }  // namespace heed::cli

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numbers>
 #include <optional>
@@ -24,6 +25,7 @@ struct EvalArguments {
   std::vector<std::string> files;
   std::optional<DType> precision;
   bool line_end = false;
+  int64_t tokens = 0;  // the first so many; 0: all
   PerplexityOptions options;
   ImageDataConfig image;
   int64_t images = 0;  // the first so many; 0: all
@@ -107,17 +109,29 @@ void eval(const EvalArguments& arguments) {
   std::optional<ShareProgress> reading(std::in_place);
   reading->doing("reading the model and the text");
   const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
-  const std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
-                                                   .tokenizer = model->tokenizers.target,
-                                                   .line_end = arguments.line_end});
+  std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
+                                             .tokenizer = model->tokenizers.target,
+                                             .line_end = arguments.line_end});
+  if (arguments.tokens > 0 && arguments.tokens < std::ssize(tokens)) {
+    tokens.resize(static_cast<size_t>(arguments.tokens));
+  }
   reading.reset();
   check(tokens.size() > 1, "[eval] the text has {} tokens, expected at least 2", tokens.size());
   Perplexity found;
+  const auto start = std::chrono::steady_clock::now();
   {
     ShareProgress progress;
     PerplexityOptions options = arguments.options;
     options.progress = [&](double done) { progress.show(done); };
     found = measure_perplexity(*model->model, tokens, options);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (arguments.tokens > 0) {
+    fmt::print("tokens {} in {:.2f} s, {:.1f} tokens/s\n", found.tokens, seconds,
+               static_cast<double>(found.tokens) / seconds);
+    fmt::print("loss {:.4f} perplexity {:.3f}\n", found.loss(), std::exp(found.loss()));
+    return;
   }
   const TextSize size = size_of(arguments.files);
   const double bits = found.nats / std::log(2.0);
@@ -151,6 +165,15 @@ void add_eval(Command& app) {
               "tokens from one window to the next; a smaller stride gives each token more context "
               "(default: the length)")
       .range(1, 1 << 30);
+  command
+      .option("--memory", arguments->options.memory,
+              "for models that remember segments: positions before it that each token sees "
+              "(default: as the model says)")
+      .range(0, 1 << 24);
+  command
+      .option("--tokens", arguments->tokens,
+              "measure only the first N tokens of the text, and how long they take")
+      .range(2, 1 << 30);
   command.option("--batch-tokens", arguments->options.batch_tokens, "tokens per batch")
       .range(1, 1 << 24)
       .show_default();
@@ -174,6 +197,8 @@ void add_eval(Command& app) {
                   "heed eval --model gpt2 --stride 512 wiki.test.raw");
   command.example("Measure a model trained line by line",
                   "heed eval --model runs/ptb --line-end ptb.test.txt.gz");
+  command.example("Measure a Transformer-XL that remembers more than in training",
+                  "heed eval --model runs/ptb-xl --line-end --memory 400 ptb.test.txt.gz");
   command.example("Measure an image model on MNIST",
                   "heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz");
   command.example("Measure an image model on 1,000 images of CIFAR-10",

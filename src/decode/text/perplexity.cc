@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "models/segment_model.h"
 #include "ops/loss/cross_entropy.h"
 
 namespace heed {
@@ -39,10 +40,41 @@ void measure(const LanguageModel& model, Windows& windows, int64_t length, Perpl
   windows = {};
 }
 
+// A text that a model reads in one go, remembering what came before.
+Perplexity measure_in_order(const SegmentModel& segments, std::span<const int32_t> tokens,
+                            const PerplexityOptions& options) {
+  constexpr int64_t kSegment = 256;
+  const int64_t inputs = std::ssize(tokens) - 1;  // that have a next
+  const auto state =
+      segments.start_with(options.memory < 0 ? segments.decoding_memory() : options.memory);
+  Perplexity found;
+  for (int64_t begin = 0; begin < inputs; begin += kSegment) {
+    const int64_t length = std::min(kSegment, inputs - begin);
+    const auto piece = [&](int64_t first) {
+      return Tensor::from_ints(
+          tokens.subspan(static_cast<size_t>(first), static_cast<size_t>(length)), {1, length});
+    };
+    const Tensor logits = segments.extend(piece(begin), *state);  // [1,T,V]
+    found.nats += cross_entropy(logits, piece(begin + 1), {.reduction = Reduction::sum}).item();
+    found.tokens += length;
+    if (options.progress) {
+      options.progress(static_cast<double>(found.tokens) / static_cast<double>(inputs));
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_t> tokens,
                               const PerplexityOptions& options) {
+  const auto* segments = dynamic_cast<const SegmentModel*>(&model);
+  check(options.memory < 0 || (segments != nullptr && options.length == 0),
+        "[eval] a memory of {} is for models that remember segments, without windows",
+        options.memory);
+  if (segments != nullptr && options.length == 0) {
+    return measure_in_order(*segments, tokens, options);
+  }
   constexpr int64_t kAnyContext = 1024;
   const int64_t most =
       model.context() > 0 ? model.context() : std::max(options.length, kAnyContext);

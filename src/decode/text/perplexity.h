@@ -10,7 +10,10 @@
 namespace heed {
 
 struct PerplexityOptions {
-  int64_t length = 0;  // of the context, in tokens; 0: the model's
+  // Of the context, in tokens; 0: the model's. A model that remembers segments then goes through
+  // the text once, from segment to segment.
+  int64_t length = 0;
+  int64_t memory = -1;  // of such a model: positions before it that a token sees; -1: as it says
   // A window begins so many tokens after the one before, and only tokens that no window has
   // counted yet count: the smaller, the more every token sees before it. 0: the length.
   int64_t stride = 0;

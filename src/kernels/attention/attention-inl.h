@@ -120,9 +120,20 @@ HWY_INLINE void relative_runs(const kernels::Attention& a, const Block& block, c
   }
 }
 
-// s += the skewed product of queries and embeddings, for the columns of one row.
+// The terms of a head's distances alone, or null.
+HWY_INLINE const float* relative_bias(const kernels::Attention& a, int64_t head) {
+  return a.relative_bias == nullptr ? nullptr : a.relative_bias + head * a.relative_rows;
+}
+
+// s += the skewed product of queries and embeddings and the terms of the distances, for the columns
+// of one row. The product is written over.
 HWY_INLINE void add_relative(const kernels::Attention& a, const Block& block, const Range& range,
-                             int64_t i, Range columns, const float* product, float* s) {
+                             int64_t i, Range columns, float* product, float* s) {
+  if (const float* bias = relative_bias(a, block.head); bias != nullptr) {
+    map(
+        static_cast<size_t>(range.end - range.begin), product,
+        [](FloatVec x, FloatVec y) { return hn::Add(x, y); }, product, bias + range.begin);
+  }
   relative_runs(a, block, range, i, columns, [&](Range run, int64_t embedding, int step) HWY_ATTR {
     const size_t n = static_cast<size_t>(run.end - run.begin);
     const float* from = product + embedding;

@@ -191,14 +191,16 @@ void forward_queries(const kernels::Attention& a, int64_t b, int64_t head, int64
   }
 }
 
-// s(j) += q . e_r(j): a row's relative term, embedding by embedding.
+// s(j) += q . e_r(j) + c_r(j): a row's relative term, embedding by embedding.
 template <typename T>
 HWY_INLINE void add_relative_dots(const kernels::Attention& a, const Block& row, Range columns,
                                   const T* q, const T* table, float* s) {
+  const float* bias = relative_bias(a, row.head);
   const auto dot = [&](int64_t embedding) HWY_ATTR {
-    return reduce(
+    const float product = reduce(
         static_cast<size_t>(a.head_dim), [](FloatVec x, FloatVec e) { return hn::Mul(x, e); }, q,
         table + embedding * a.head_dim);
+    return bias == nullptr ? product : product + bias[embedding];
   };
   relative_runs(a, row, Range{0, 0}, 0, columns,
                 [&](Range run, int64_t embedding, int step) HWY_ATTR {

@@ -1,7 +1,7 @@
 // Scaled dot-product attention with every option, blocked over queries and keys with a running
 // softmax: memory grows with the length, never with its square.
 //
-//   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)} + z(i, l(i,j))) + bias(i, j)
+//   logits(i, j) = scale * (q_i . k_j + q_i . e_{r(i,j)} + c_{r(i,j)} + z(i, l(i,j))) + bias(i, j)
 //                                                                        where j is visible to i
 //   y_i = sum over j of dropout(softmax(logits)(i, j)) v_j
 //
@@ -10,7 +10,8 @@
 //
 // Relative positions (Shaw et al. 2018, Huang et al. 2018): r(i, j) = clamp(j - p + center, 0,
 // rows - 1). Only the embeddings a block touches are multiplied with its queries, and the product
-// is skewed into place: no [L, L, D] and no [L, L] tensor exists.
+// is skewed into place: no [L, L, D] and no [L, L] tensor exists. A distance may also have a term
+// c_r of its own, the same for all queries of a head (Dai et al. 2019).
 //
 // Labels: what keys are, as r tells where they are. z is the product of each query with embeddings
 // of the differences of labels, and l(i, j) = clamp(label_j - label_p + center, 0, rows - 1).
@@ -77,9 +78,10 @@ struct Attention {
   const void* relative = nullptr;  // [heads or 1, relative_rows, head_dim]
   int64_t relative_rows = 0;
   int64_t relative_center = 0;
-  bool relative_shared = false;    // one table for all heads
-  const void* labelled = nullptr;  // z [batch, queries, heads, label_rows]
-  int64_t label_rows = 0;          // at most kMostLabelRows
+  bool relative_shared = false;          // one table for all heads
+  const float* relative_bias = nullptr;  // c [heads, relative_rows]
+  const void* labelled = nullptr;        // z [batch, queries, heads, label_rows]
+  int64_t label_rows = 0;                // at most kMostLabelRows
   int64_t label_center = 0;
   const int32_t* labels = nullptr;  // [batch, label_stride], of positions
   int64_t label_stride = 0;
@@ -99,6 +101,8 @@ struct AttentionBackward {
   void* d_relative = nullptr;  // null if not wanted
   DType d_relative_dtype = DType::f32;
   bool accumulate_relative = false;
+  float* d_relative_bias = nullptr;  // null if not wanted
+  bool accumulate_relative_bias = false;
   void* d_labelled = nullptr;  // as labelled, in the dtype of the forward pass; null if not wanted
   bool accumulate_labelled = false;
 };
@@ -114,6 +118,7 @@ struct AttentionPart {
 struct PartGradients {
   float* dq;  // [queries, head_dim]
   float* de;  // [relative_rows, head_dim], null also if it is not wanted
+  float* dc;  // [relative_rows], likewise
 };
 
 // Where the random numbers of one row of weights begin: rows start on multiples of 16, so that

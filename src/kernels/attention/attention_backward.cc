@@ -6,10 +6,11 @@
 //   dS    = scale P (dP - delta)
 //   dQ_i += dS K_j,  dK_j += dS^T Q_i
 //   dZ    = dS skewed back,  dQ_i += dZ E,  dE += dZ^T Q_i       (relative positions)
+//   dc   += sum over the rows of dZ                                  (terms of distances)
 //   dz(i, l(i, j)) += dS                                             (labels)
 //
-// Where heads are few, a head's keys are cut into parts by the shape alone; each part has a dQ and
-// a dE of its own, which are added in order at the end.
+// Where heads are few, a head's keys are cut into parts by the shape alone; each part has a dQ, a
+// dE and a dc of its own, which are added in order at the end.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention/attention_backward.cc"
 #include <hwy/foreach_target.h>
@@ -239,7 +240,14 @@ class BackwardHead {
       d_logits_row(work_.logits + i * block.ld, ds, keep_row(block, i), block.ld,
                    work_.delta[block.query + i], a_.scale);
       if (a_.relative != nullptr) {
-        skew_back(a_, block, range, i, ds, work_.embedded + i * kWideRow);
+        float* dz = work_.embedded + i * kWideRow;
+        skew_back(a_, block, range, i, ds, dz);
+        if (to_.dc != nullptr) {
+          float* dc = to_.dc + range.begin;
+          map(
+              static_cast<size_t>(range.end - range.begin), dc,
+              [](FloatVec x, FloatVec y) { return hn::Add(x, y); }, dc, dz);
+        }
       }
       if (a_.labelled != nullptr) {
         label_back(block, i, ds);
@@ -372,12 +380,16 @@ class BackwardPass {
   void run() {
     thread_local Scratch dq_scratch;
     thread_local Scratch de_scratch;
+    thread_local Scratch dc_scratch;
     if (parts_ > 1) {
       dq_ = dq_scratch.get<float>(static_cast<size_t>(a_.batch * a_.heads * parts_ * head_dq_));
     }
     if (args_.d_relative != nullptr) {
       const int64_t count = a_.heads * parts_ * table_;
       de_ = de_scratch.get<float>(static_cast<size_t>(count));
+    }
+    if (args_.d_relative_bias != nullptr) {
+      dc_ = dc_scratch.get<float>(static_cast<size_t>(a_.heads * parts_ * a_.relative_rows));
     }
     // Sequences share the embeddings' gradient, so that a head's sequences run one after the other.
     const int64_t sequences = by_sequence_ ? a_.batch : 1;
@@ -403,9 +415,14 @@ class BackwardPass {
       de = de_ + (head * parts_ + part) * table_;
       std::fill_n(de, table_, 0.0F);
     }
+    float* dc = nullptr;
+    if (dc_ != nullptr) {
+      dc = dc_ + (head * parts_ + part) * a_.relative_rows;
+      std::fill_n(dc, a_.relative_rows, 0.0F);
+    }
     for (int64_t b = first; b < last; ++b) {
       HWY_DYNAMIC_DISPATCH(attention_backward_part)
-      (args_, {b, head, part, parts_}, {.dq = dq_of(b, head, part), .de = de});
+      (args_, {b, head, part, parts_}, {.dq = dq_of(b, head, part), .de = de, .dc = dc});
     }
   }
 
@@ -421,6 +438,20 @@ class BackwardPass {
     if (de_ != nullptr) {
       const int64_t tables = a_.relative_shared ? 1 : a_.heads;
       parallel_tasks(tables, [&](int64_t table) { join_tables(table, a_.heads / tables); });
+    }
+    if (dc_ != nullptr) {
+      join_terms();
+    }
+  }
+
+  // The gradient of the terms of the distances, from the parts of each head.
+  void join_terms() const {
+    const int64_t rows = a_.relative_rows;
+    for (int64_t task = 0; task < a_.heads * parts_; ++task) {
+      copy({.n = rows,
+            .from = {dc_ + task * rows, DType::f32},
+            .to = {args_.d_relative_bias + task / parts_ * rows, DType::f32},
+            .accumulate = args_.accumulate_relative_bias || task % parts_ > 0});
     }
   }
 
@@ -450,6 +481,7 @@ class BackwardPass {
   const int64_t table_;    // and of one table of embeddings
   float* dq_ = nullptr;    // [batch, heads, parts, queries, head_dim]
   float* de_ = nullptr;    // [heads, parts, relative_rows, head_dim]
+  float* dc_ = nullptr;    // [heads, parts, relative_rows]
 };
 
 }  // namespace

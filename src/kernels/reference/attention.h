@@ -28,11 +28,12 @@ struct AttentionOutput {
   std::vector<T> weights;  // [B,H,Tq,Tk], before dropout
 };
 
-// q [B,Tq,H,D], k and v [B,Tk,Hk,D], e [H,R,D] or [R,D] or empty, z [B,Tq,H,L] or empty.
+// q [B,Tq,H,D], k and v [B,Tk,Hk,D], e [H,R,D] or [R,D] or empty, z [B,Tq,H,L] or empty, c [H,R] or
+// empty.
 template <typename T>
 AttentionOutput<T> attention(const Attention& a, std::span<const T> q, std::span<const T> k,
-                             std::span<const T> v, std::span<const T> e,
-                             std::span<const T> z = {}) {
+                             std::span<const T> v, std::span<const T> e, std::span<const T> z = {},
+                             std::span<const T> c = {}) {
   AttentionOutput<T> out{std::vector<T>(a.batch * a.queries * a.heads * a.dim, T(0)),
                          std::vector<T>(a.batch * a.heads * a.queries * a.keys, T(0))};
   const auto dot = [&](const T* x, const T* y) {
@@ -57,6 +58,7 @@ AttentionOutput<T> attention(const Attention& a, std::span<const T> q, std::span
         const int64_t r = std::clamp<int64_t>(j - (i + a.keys - a.queries) + a.relative_center, 0,
                                               a.relative_rows - 1);
         logit += dot(query, &e[((a.relative_shared ? 0 : h) * a.relative_rows + r) * a.dim]);
+        logit += c.empty() ? T(0) : c[h * a.relative_rows + r];
       }
       if (!z.empty()) {
         const int64_t difference = a.label(b, j) - a.label(b, i + a.keys - a.queries);

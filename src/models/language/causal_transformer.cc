@@ -28,9 +28,9 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, const Places& places,
         tokens.shape());
   CausalState* state = continued.state;
   // Training looks at everything; attention is shown as decoding has it.
-  const bool remembers = state != nullptr || AttentionScope::open();
+  const int64_t shown = AttentionScope::open() ? memory_ : 0;
   LayerContext context{.self = {.causal = true,
-                                .window = remembers ? memory_ : 0,
+                                .window = state != nullptr ? memory_of(*state) : shown,
                                 .labels = labels(tokens),
                                 .stepwise = continued.stepwise}};
   if (!places.lengths.empty()) {
@@ -41,6 +41,8 @@ Tensor CausalTransformer::hidden(const Tensor& tokens, const Places& places,
   for (size_t i = 0; i < layers_.size(); ++i) {
     if (state != nullptr) {
       context.self.caches = {state->caches[i].get()};
+    } else if (!continued.memories.empty()) {
+      context.self.caches = {continued.memories[i]};
     }
     stream.x = layer_input(i, stream.x, places);      // [B,T,C]
     stream = layers_[i](std::move(stream), context);  // [B,T,C]
@@ -104,7 +106,7 @@ void CausalTransformer::roll_back(DecodeState& base, std::span<const int64_t> dr
 void CausalTransformer::add_caches(CausalState& state, int64_t rows) const {
   while (state.caches.size() < layers_.size()) {
     state.caches.push_back(
-        layers_[state.caches.size()].make_cache({.rows = rows, .most = memory_}));
+        layers_[state.caches.size()].make_cache({.rows = rows, .most = memory_of(state)}));
   }
 }
 

@@ -18,6 +18,7 @@ namespace heed {
 struct CausalState : DecodeState {
   std::vector<std::unique_ptr<MixerCache>> caches;  // none yet in a state that is empty
   std::vector<int64_t> seen;  // tokens shown to each row, also those that caches have forgotten
+  int64_t memory = -1;        // another one than the StackConfig's; -1: that
 
   int64_t length(int64_t row) const { return seen.empty() ? 0 : seen[static_cast<size_t>(row)]; }
 };
@@ -64,6 +65,15 @@ class CausalTransformer : public LanguageModel, public VerifyingModel {
     return hidden(tokens, {}, {.behind = &behind});
   }
   float branch_dropout() const { return dropout_; }  // before branches are added
+  // In training: tokens i32 [B,T] behind what each layer's memory holds, which moves on -> [B,T,C].
+  Tensor hidden(const Tensor& tokens, std::span<MixerCache* const> memories) const {
+    return hidden(tokens, {}, {.memories = memories});
+  }
+  // In decoding: more tokens of each row, all of which count -> [R,T,C].
+  Tensor extended(const Tensor& tokens, DecodeState& state) const {
+    return next(tokens, {}, {.state = &static_cast<CausalState&>(state)});
+  }
+  size_t layers() const { return layers_.size(); }
 
  private:
   // What decoding adds to a pass: the state that goes on, and whether its tokens are verified; and
@@ -72,12 +82,16 @@ class CausalTransformer : public LanguageModel, public VerifyingModel {
     CausalState* state = nullptr;
     bool stepwise = false;
     const BehindLayer* behind = nullptr;
+    std::span<MixerCache* const> memories = {};  // or, in training, each layer's memory
   };
   Tensor hidden(const Tensor& tokens, const Places& places, const Continued& continued) const;
   // The same after what the state has seen, which moves on: [R,T,C].
   Tensor next(const Tensor& tokens, std::span<const int64_t> lengths,
               const Continued& continued) const;
   void add_caches(CausalState& state, int64_t rows) const;  // unless it has them
+  int64_t memory_of(const CausalState& state) const {
+    return state.memory < 0 ? memory_ : state.memory;
+  }
 
   std::string name_;
   int64_t memory_ = 0;

@@ -110,6 +110,8 @@ void set_masks(const AttentionOptions& options, kernels::Attention& a) {
 void set_relative(const AttentionOptions& options, kernels::Attention& a) {
   const Tensor& table = options.relative;
   if (!table.defined()) {
+    check(!options.relative_bias.defined(),
+          "[attention] relative_bias is given, but no relative embeddings");
     return;
   }
   check_dtype("attention", "relative", table, a.dtype);
@@ -125,6 +127,11 @@ void set_relative(const AttentionOptions& options, kernels::Attention& a) {
   a.relative_center = options.relative_center < 0 ? rows - 1 : options.relative_center;
   check(a.relative_center < rows, "[attention] relative_center is {}, expected less than {}",
         a.relative_center, rows);
+  if (options.relative_bias.defined()) {
+    check_dtype("attention", "relative_bias", options.relative_bias, DType::f32);
+    check_shape("attention", "relative_bias", options.relative_bias, {a.heads, rows});
+    a.relative_bias = options.relative_bias.data<float>();
+  }
 }
 
 void set_labels(const AttentionOptions& options, kernels::Attention& a) {
@@ -173,7 +180,8 @@ kernels::Attention forward_args(const Layout& layout, const Shape& q, const Shap
   }
   a.causal = options.causal;
   a.stepwise = options.stepwise;
-  a.whole_sequence = layout.parts[1] == 3 || (options.key_stride > 1 && q[1] == k[1]);
+  a.whole_sequence =
+      options.whole_sequence || layout.parts[1] == 3 || (options.key_stride > 1 && q[1] == k[1]);
   a.window_left = options.window_left;
   a.window_right = options.window_right;
   set_masks(options, a);
@@ -226,7 +234,7 @@ void set_targets(const Layout& layout, kernels::AttentionBackward& back, OwnBuff
 // Everything the backward pass keeps alive.
 struct Saved {
   Layout layout;
-  Tensor y, lse, positions, lengths, mask, bias, relative, labelled, labels;
+  Tensor y, lse, positions, lengths, mask, bias, relative, relative_bias, labelled, labels;
   kernels::Attention args;
 };
 
@@ -240,6 +248,11 @@ void backward(const Saved& saved, const Tensor& dy) {
     back.d_relative = target.grad.raw();
     back.d_relative_dtype = target.grad.dtype();
     back.accumulate_relative = target.accumulate;
+  }
+  if (saved.relative_bias.defined() && needs_grad(saved.relative_bias)) {
+    const GradTarget target = grad_target(saved.relative_bias);
+    back.d_relative_bias = target.grad.data<float>();
+    back.accumulate_relative_bias = target.accumulate;
   }
   if (saved.labelled.defined() && needs_grad(saved.labelled)) {
     const GradTarget target = grad_target(saved.labelled);
@@ -272,7 +285,7 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
     args.dropout = {options.dropout, tape->draw()};
   }
   Tape* tape = Tape::recording({&layout.tensors[0], &layout.tensors[1], &layout.tensors[2],
-                                &options.relative, &options.labelled});
+                                &options.relative, &options.relative_bias, &options.labelled});
   if (args.causal && tape == nullptr && !options.weights) {
     // What lies beyond the last query is not even packed: a cache may be mostly empty.
     args.keys =
@@ -294,6 +307,7 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
              .mask = options.mask,
              .bias = options.bias,
              .relative = options.relative,
+             .relative_bias = options.relative_bias,
              .labelled = options.labelled,
              .labels = options.labels,
              .args = args};

@@ -20,6 +20,7 @@ struct AttentionOptions {
   int64_t key_stride = 1;
   Tensor relative = {};          // [H,R,D] or [R,D]: embeddings of relative positions
   int64_t relative_center = -1;  // row of distance 0; -1: the last (the past only)
+  Tensor relative_bias = {};     // f32 [H,R]: beside `relative`, terms of the distances alone
   // A second relative term, by what positions are labelled with: adds labelled(i, label of the key
   // - label of the query + (R-1)/2) to the product of query and key, clamped to the outermost rows.
   Tensor labelled = {};  // [B,Tq,H,R], R odd: queries times embeddings of differences
@@ -27,6 +28,9 @@ struct AttentionOptions {
   float dropout = 0.0F;  // of the weights, while training
   float scale = 0.0F;    // 0: 1/sqrt(D)
   bool weights = false;  // also return the weights, for pictures
+  // Queries and keys are a whole sequence with its padding: however short, it is computed as in a
+  // longer batch. Projections that lie side by side are one anyway.
+  bool whole_sequence = false;
   // Queries are steps of decoding that come together: each has the bits that it has alone. Slow for
   // many, and for inference only.
   bool stepwise = false;
