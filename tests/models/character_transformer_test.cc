@@ -72,10 +72,10 @@ TEST_P(CharacterTransformerTest, VerifiedTokensHaveTheSameBitsAsSteps) {
   expect_verified_tokens_have_the_same_bits_as_steps(model);
 }
 
-TEST_P(CharacterTransformerTest, LearnsASequenceByHeart) {
-  if (GetParam().dtype == DType::i8) {
-    GTEST_SKIP() << "int8 weights are for inference";
-  }
+// What can be trained.
+class CharacterTransformerTraining : public ::testing::TestWithParam<DeepVariant> {};
+
+TEST_P(CharacterTransformerTraining, LearnsASequenceByHeart) {
   ParameterStore store;
   const CharacterTransformer model(store.root(), GetParam().config());
   store.allocate(GetParam().dtype, 3);
@@ -87,6 +87,10 @@ TEST_P(CharacterTransformerTest, LearnsASequenceByHeart) {
 INSTANTIATE_TEST_SUITE_P(Variants, CharacterTransformerTest,
                          ::testing::Values(DeepVariant{DType::f32}, DeepVariant{DType::bf16},
                                            DeepVariant{DType::i8}, DeepVariant{DType::f32, false}),
+                         deep_name);
+INSTANTIATE_TEST_SUITE_P(Variants, CharacterTransformerTraining,
+                         ::testing::Values(DeepVariant{DType::f32}, DeepVariant{DType::bf16},
+                                           DeepVariant{DType::f32, false}),
                          deep_name);
 
 const DeepVariant kPlain{DType::f32};

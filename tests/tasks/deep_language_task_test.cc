@@ -48,7 +48,9 @@ TEST(DeepLanguageTask, LowerLayersStopFirstAndAllByHalf) {
   EXPECT_EQ(lowest(40), 3);
   EXPECT_EQ(lowest(80), 3);
   EXPECT_EQ(lowest_predicting_layer(1, 0, 10), 0);
-  EXPECT_EQ(lowest_predicting_layer(64, 499, 1000), 62);  // layer 63 until 0.492, 62 counts from 0
+  // The last but one of 64 layers until 63 / 128 = 0.492.
+  EXPECT_EQ(lowest_predicting_layer(64, 492, 1000), 62);
+  EXPECT_EQ(lowest_predicting_layer(64, 493, 1000), 63);
 }
 
 // Before anything is learned every prediction costs about log V, so the first loss counts them.
@@ -58,6 +60,7 @@ TEST(DeepLanguageTask, AddsUpAllPredictions) {
   recipe["train"]["steps"] = 12;
   recipe["model"]["initializer_range"] = 0.001;
   recipe["schedule"]["rate"] = 1e-7;
+  const Json none = Json::object();
   const auto losses = [&](const Json& model, const Json& auxiliary) {
     Json changed = recipe;
     changed["model"].update(model);
@@ -71,7 +74,7 @@ TEST(DeepLanguageTask, AddsUpAllPredictions) {
     }
     return of_steps;
   };
-  const std::vector<double> plain = losses({{"intermediate_losses", false}, {"targets", 1}}, {});
+  const std::vector<double> plain = losses({{"intermediate_losses", false}, {"targets", 1}}, none);
   const double one = plain.front();
   EXPECT_NEAR(one, std::log(32.0), 0.1);  // 18 letters and four special tokens, rounded up
   EXPECT_NEAR(plain.back(), one, 0.01);
@@ -82,13 +85,13 @@ TEST(DeepLanguageTask, AddsUpAllPredictions) {
       losses({{"intermediate_losses", false}}, {{"every_position", false}});
   EXPECT_NEAR(last.front(), 1.5 * one, 0.05);
   // Three layers: the first stops after 1/6 of 12 steps, the second after 2/6.
-  const std::vector<double> all = losses({}, {});
+  const std::vector<double> all = losses(none, none);
   const std::vector<double> counts{3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1};
   ASSERT_EQ(all.size(), counts.size());
   for (size_t step = 0; step < counts.size(); ++step) {
     EXPECT_NEAR(all[step], 1.5 * one * counts[step], 0.05) << "step " << step + 1;
   }
-  const std::vector<double> longer = losses({}, {{"steps", 1200}});
+  const std::vector<double> longer = losses(none, {{"steps", 1200}});
   EXPECT_NEAR(longer.back(), 4.5 * one, 0.05);
 }
 
