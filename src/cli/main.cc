@@ -14,6 +14,10 @@
 #include "cli/output.h"
 #include "kernels/cpu.h"
 
+namespace heed::cli {
+void add_ask(Command& app);
+}  // namespace heed::cli
+
 namespace {
 
 // Every command, in the order of the help; commands of the same group stand together there.
@@ -24,7 +28,7 @@ constexpr std::array kCommands = {
     heed::cli::add_attention, heed::cli::add_continue, heed::cli::add_music,
     heed::cli::add_image,     heed::cli::add_serve,    heed::cli::add_tokenizer,
     heed::cli::add_data,      heed::cli::add_corpus,   heed::cli::add_model_commands,
-    heed::cli::add_bench,
+    heed::cli::add_bench,     heed::cli::add_ask,
 };
 
 // By default libgomp's threads spin for milliseconds at the end of each parallel region. With other
