@@ -60,6 +60,7 @@
 #include "decode/music/accompany.h"
 #include "decode/music/music.h"
 #include "decode/music/note_attention.h"
+#include "decode/stories/answer.h"
 #include "decode/text/classify.h"
 #include "decode/text/embed.h"
 #include "decode/text/generate.h"

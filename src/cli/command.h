@@ -76,6 +76,7 @@ void add_generate(Command& app);
 void add_eval(Command& app);
 void add_embed(Command& app);
 void add_classify(Command& app);  // and fill, match
+void add_ask(Command& app);
 void add_music(Command& app);
 void add_continue(Command& app);
 void add_serve(Command& app);

@@ -5,6 +5,8 @@
 #include <variant>
 
 #include "base/error.h"
+#include "models/answering/memory_network.h"
+#include "models/answering/story_transformer.h"
 #include "models/images/blockwise_image_transformer.h"
 #include "models/images/image_transformer.h"
 #include "models/images/pixel_cnn.h"
@@ -31,7 +33,7 @@ namespace heed {
 namespace {
 
 // What data or a task decides about a model.
-using Change = std::variant<VocabularySizes, EncoderHeads, ImageSizes>;
+using Change = std::variant<VocabularySizes, EncoderHeads, ImageSizes, AnswerSizes>;
 
 struct Kind {
   std::string name;
@@ -228,6 +230,10 @@ const std::vector<Kind>& kinds() {
           "blockwise_image_transformer", {{"small", BlockwiseImageTransformerConfig{}}},
           "image_transformer"),
       kind<PixelCnn, PixelCnnConfig>("pixel_cnn", {{"small", PixelCnnConfig{}}}),
+      kind<MemoryNetwork, MemoryNetworkConfig>("memory_network",
+                                               {{"small", MemoryNetworkConfig{}}}),
+      kind<StoryTransformer, StoryTransformerConfig>("story_transformer",
+                                                     {{"small", StoryTransformerConfig{}}}),
   };
   return all;
 }
@@ -310,6 +316,8 @@ Json with_vocabularies(const Json& model, const VocabularySizes& sizes) {
 Json with_heads(const Json& model, const EncoderHeads& heads) { return changed(model, heads); }
 
 Json with_images(const Json& model, const ImageSizes& images) { return changed(model, images); }
+
+Json with_answers(const Json& model, const AnswerSizes& sizes) { return changed(model, sizes); }
 
 Json begun_with(const Json& wanted, const Json& other, std::string_view where) {
   const std::string found = model_spec(other).kind;

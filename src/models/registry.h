@@ -31,6 +31,7 @@ ModelSpec model_spec(const Json& model);
 Json with_vocabularies(const Json& model, const VocabularySizes& sizes);
 Json with_heads(const Json& model, const EncoderHeads& heads);
 Json with_images(const Json& model, const ImageSizes& images);
+Json with_answers(const Json& model, const AnswerSizes& sizes);
 // The wanted model as it can begin with the weights of another one: of the fields that both have,
 // all but dropout are the other's. An Error unless that one is of the same kind or of the kind that
 // the wanted one extends; `where` names it.

@@ -14,7 +14,7 @@
 
 namespace heed {
 
-enum class ModelInterface { translation, language, encoder, image };
+enum class ModelInterface { translation, language, encoder, image, answering };
 
 struct ModelSpec {
   // The registry fills in these two.
@@ -64,6 +64,13 @@ struct ImageSizes {
   int64_t classes = 0;      // 0: as the configuration has them
   int64_t source_rows = 0;  // of the small images that it enlarges; 0: it is not asked to
   int64_t source_columns = 0;
+};
+
+// The answers that a model for questions about stories chooses from.
+struct AnswerSizes {
+  static constexpr const char* kMissing = "does not answer questions about stories";
+
+  int64_t answers = 0;
 };
 
 }  // namespace heed

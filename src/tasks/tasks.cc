@@ -12,6 +12,7 @@
 #include "tasks/masked_task.h"
 #include "tasks/music_task.h"
 #include "tasks/parallel_task.h"
+#include "tasks/questions/question_task.h"
 #include "tasks/similarity_task.h"
 #include "tasks/summarise_task.h"
 #include "tasks/translate_task.h"
@@ -37,6 +38,8 @@ std::span<const TaskKind> tasks() {
       task_kind<MaskedTask>("masked", "to predict masked words", "bert"),
       task_kind<ClassifyTask>("classify", "to classify texts, or to score them", "bert"),
       task_kind<SimilarityTask>("similarity", "to tell how similar two texts are", "bert"),
+      task_kind<QuestionTask>("questions", "to answer questions about stories",
+                              "story_transformer"),
       task_kind<SummariseTask>("summarise", "to summarise texts", "gpt2"),
       task_kind<MusicTask>("music", "to continue music", "music_transformer"),
       task_kind<AccompanyTask>("accompany", "to accompany a melody", "transformer"),

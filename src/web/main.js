@@ -5,6 +5,7 @@ import { byId, element, hideTip } from "./dom.js";
 import { icon } from "./icons.js";
 import { emptyState, errorState, notFoundState } from "./parts/states.js";
 import { followTheme } from "./theme.js";
+import * as ask from "./pages/ask.js";
 import * as attention from "./pages/attention.js";
 import * as complete from "./pages/complete.js";
 import * as images from "./pages/images.js";
@@ -17,7 +18,7 @@ import * as welcome from "./pages/welcome.js";
 
 // Each page has `about` {id, title, short?, lead, abilities or isUseful, wants, start}, and make(studio) which gives
 // {element, shown?, hidden?, use?}; use({model, task, text}) is told what a link asks for.
-const kPages = [welcome, overview, translate, complete, understand, music, images, training, attention];
+const kPages = [welcome, overview, translate, complete, understand, ask, music, images, training, attention];
 const kWelcomed = "heed-welcomed"; // kept in the browser after the first visit
 
 const studio = {

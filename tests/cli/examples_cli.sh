@@ -166,6 +166,34 @@ rm -r gpt2-int8
 cp translate.toml my.toml
 echo key > keys.txt
 
+# Stories.
+mkdir -p babi/test_A
+for ((i = 0; i < 20; i++)); do
+  printf '1 Mary went to the garden.\n2 John went to the kitchen.\n3 Where is Mary?\tgarden\t1\n4 Where is John?\tkitchen\t2\n'
+done | tee qa1_train.txt > babi/test_A/qa1_test.txt
+cp qa1_train.txt story.txt
+cat > questions.toml <<'RECIPE'
+task = "questions"
+[data]
+stories = ["qa1_train.txt"]
+valid_share = 0.2
+batch_tokens = 128
+[model]
+kind = "story_transformer"
+width = 16
+heads = 2
+hidden = 16
+layers = 2
+[train]
+steps = 2
+precision = "f32"
+RECIPE
+printf 'base = "questions.toml"\n[model]\nkind = "memory_network"\nwidth = 16\n' > memory.toml
+train_tiny questions.toml questions.model
+train_tiny memory.toml memory.model
+stand_in questions.model runs/babi-universal
+stand_in memory.model runs/babi-memory
+
 # Images.
 tiny_image='[image]
 rows = 16
@@ -251,6 +279,7 @@ export HEED_DATA=$PWD/data
     recipes/understanding/sick-entailment-decomposable.toml) base=entailment.toml ;;
     recipes/understanding/sst2-self-attentive.toml) base=self-attentive.toml ;;
     recipes/understanding/*) base=classify.toml ;;
+    recipes/questions/*) base=questions.toml ;;
     recipes/images/mnist-enlarge.toml) base=enlarge.toml ;;
     recipes/images/mnist-enlarge-blockwise.toml) base=enlarge-blockwise.toml ;;
     recipes/images/mnist*) base=mnist.toml ;;

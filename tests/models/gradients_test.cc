@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "autograd/tape.h"
+#include "models/answering/answering_model.h"
 #include "models/images/blockwise_image_transformer.h"
 #include "models/language/blockwise_gpt.h"
 #include "models/language/character_transformer.h"
@@ -274,6 +275,34 @@ Family pixel_cnn_family() {
            {"mixture", {{"output", "mixture"}, {"mixtures", 3}}}}};
 }
 
+Family memory_network_family() {
+  return {{{"kind", "memory_network"},
+           {"vocabulary", 20},
+           {"answers", 5},
+           {"width", 12},
+           {"memory", 8},
+           {"sentence", 6}},
+          {{"plain", {}},
+           {"layerwise", {{"tying", "layerwise"}}},
+           {"bag", {{"order", "bag"}, {"hops", 1}}},
+           {"learned", {{"order", "learned"}}}}};
+}
+
+Family story_family() {
+  return {{{"kind", "story_transformer"},
+           {"vocabulary", 20},
+           {"answers", 5},
+           {"width", 12},
+           {"heads", 2},
+           {"hidden", 24},
+           {"layers", 3},
+           {"sentence", 6}},
+          {{"halting", {}},
+           {"fixed", {{"halting", false}}},
+           {"pre_norm", {{"pre_norm", true}}},
+           {"layers", {{"universal", false}}}}};
+}
+
 std::vector<Variant> variants() {
   std::vector<Variant> all;
   for (const Family& family : {transformer_family(),
@@ -296,7 +325,9 @@ std::vector<Variant> variants() {
                                transformer_xl_family(),
                                image_family(),
                                blockwise_image_family(),
-                               pixel_cnn_family()}) {
+                               pixel_cnn_family(),
+                               memory_network_family(),
+                               story_family()}) {
     for (const Variant& option : family.options) {
       Json config = family.base;
       config.update(option.config.is_null() ? Json::object() : option.config);
@@ -422,6 +453,17 @@ Tensor loss_of(const ImageModel& model) {
   return loss;
 }
 
+// Sentences of six words, so that every place of a word counts; stories of nine sentences.
+Tensor loss_of(const AnsweringModel& model) {
+  const Tensor words = ints(19, {30, 6});
+  for (int32_t& word : words.span<int32_t>()) {
+    ++word;  // 0 would be padding
+  }
+  const StoryBatch batch{
+      .words = words, .stories = ints(30, {kRows, kSteps}), .lengths = lengths()};
+  return cross_entropy(model.answers(batch), ints(5, {kRows}));
+}
+
 Tensor loss_of(const Model& model, const Json& config) {
   if (const auto* translator = dynamic_cast<const Seq2SeqModel*>(&model)) {
     return loss_of(*translator);
@@ -437,6 +479,9 @@ Tensor loss_of(const Model& model, const Json& config) {
   }
   if (const auto* encoder = dynamic_cast<const TextEncoder*>(&model)) {
     return loss_of(*encoder, config);
+  }
+  if (const auto* answering = dynamic_cast<const AnsweringModel*>(&model)) {
+    return loss_of(*answering);
   }
   return loss_of(dynamic_cast<const ImageModel&>(model));
 }

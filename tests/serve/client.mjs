@@ -153,6 +153,7 @@ export function goodRequests(models) {
       complete: () => add("complete", "/v1/completions", { model, prompt: "the", max_tokens: 8, seed: 1 }),
       embed: () => add("embed", "/v1/embeddings", { model, input: ["the cat", "a dog"] }),
       classify: () => add("classify", "/v1/classify", { model, text: "the cat" }),
+      answer: () => add("answer", "/v1/answer", { model, facts: ["the cat ran"], question: "who ran?" }),
       fill: () => add("fill", "/v1/fill", { model, text: "the [MASK] is here", top: 3 }),
       translate: () => add("translate", "/translate", { q: "a", source: heed.source, target: heed.target }),
       music: () =>

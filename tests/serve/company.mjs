@@ -59,6 +59,13 @@ const kKinds = {
     ],
     kept: ({ results }) => results,
   },
+  answer: {
+    make: ({ id }, size) => [
+      "/v1/answer",
+      { model: id, facts: Array.from({ length: Math.floor(12 * size) }, () => words(3)), question: [words(2), words(4)] },
+    ],
+    kept: ({ results }) => results,
+  },
   translate: {
     make: ({ id }, size) => [
       "/translate",

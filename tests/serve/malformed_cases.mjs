@@ -62,6 +62,16 @@ export const kRoutes = {
     body: { text: "a [MASK]" },
     fields: { model: ["model"], text: ["masked"], top: ["integer", 1, 1000] },
   },
+  "/v1/answer": {
+    body: { facts: ["the cat"], question: "the?" },
+    fields: {
+      model: ["model"],
+      facts: ["list"],
+      question: ["texts"],
+      top: ["integer", 1, 1000],
+      attention: ["flag"],
+    },
+  },
   "/v1/attention": { body: { text: "the" }, fields: { model: ["model"], text: ["some text"] } },
   "/translate": {
     body: { q: "a" },

@@ -28,7 +28,7 @@ has_header() { # text, without regard to case
   grep -qiF -- "$1" head.txt || fail "expected the header \"$1\" in $(cat head.txt)"
 }
 
-start --model language --model masked --model classes --model en-de=pairs --model piano --model harmonise \
+start --model language --model masked --model classes --model en-de=pairs --model stories --model piano --model harmonise \
   --model digits --model larger --run pairs
 ask 200 /health
 has '"status":"ok"'
@@ -83,6 +83,9 @@ ask 200 /v1/classify -d '{"text": "the cat"}'
 has '"label":"'
 ask 200 /v1/classify -d '{"texts": ["the cat", "a dog", ""]}'
 expect "results" 3 "$(grep -o '"scores":\[' answer.json | wc -l)"
+ask 200 /v1/answer -d '{"facts": ["the cat ran", "a dog"], "question": ["who ran?", "who?"], "attention": true, "top": 1}'
+expect "answers" 2 "$(grep -o '"answers":\[' answer.json | wc -l)"
+has '"pondering":{'
 ask 200 /v1/fill -d '{"text": "the [MASK] saw a [MASK]", "top": 2}'
 expect "words" 4 "$(grep -o '"word":' answer.json | wc -l)"
 for model in language masked en-de; do

@@ -1,5 +1,5 @@
 # Sourced by tests of the server, after tests/cli/support.sh, with $music_folder and $recipes set: makes tiny models of
-# every kind in the test's folder and starts servers. Models: language, masked, classes, pairs (a translator), digits,
+# every kind in the test's folder and starts servers. Models: language, masked, classes, pairs (a translator), stories, digits,
 # larger (enlarges), piano, harmonise (accompanies).
 export OMP_NUM_THREADS=1
 
@@ -41,6 +41,25 @@ table = ["labels.tsv"]
 [train]
 from = "masked"
 RECIPE
+for ((i = 0; i < 20; i++)); do
+  printf '1 the cat ran\n2 a dog saw the cat\n3 who ran?\tcat\t1\n4 who saw the cat?\tdog\t2\n'
+done > qa1_train.txt
+cat > stories.toml <<'RECIPE'
+task = "questions"
+[data]
+stories = ["qa1_train.txt"]
+batch_tokens = 128
+[model]
+kind = "story_transformer"
+width = 16
+heads = 2
+hidden = 16
+layers = 3
+sentence = 64
+[train]
+steps = 10
+precision = "f32"
+RECIPE
 write_reversed_words 200 abcdef 2 3
 write_reversed_recipe
 cat > pairs.toml <<'RECIPE'
@@ -52,7 +71,7 @@ tiny_image=(--set image.rows=12 --set image.columns=12 --set data.batch_tokens=1
   --set model.heads=2 --set model.layers=1 --set model.hidden=32 --set model.block_rows=4
   --set model.block_columns=4 --set model.memory_rows=4 --set model.memory_columns=4 --set train.steps=2
   --set validation.every=2)
-for name in language masked classes pairs; do
+for name in language masked classes pairs stories; do
   train_tiny $name.toml $name
 done
 train_tiny "$recipes/images/digits.toml" digits "${tiny_image[@]}"

@@ -210,6 +210,27 @@ export function classify(text, labels) {
   return { label: scores.reduce((best, one) => (one.score > best.score ? one : best)).label, scores };
 }
 
+// A layer looks at each sentence by chance; the question takes a step more than the facts.
+export function answer(facts, question, labels) {
+  const { label, scores } = classify([...facts, question].join(" "), labels);
+  const random = randomOf(hashOf(question));
+  const look = (layer) => {
+    const raw = [...facts, question].map(() => Math.exp(2 * random()));
+    const sum = raw.reduce((a, b) => a + b, 0);
+    const shares = raw.map((value) => value / sum);
+    return { layer, facts: shares.slice(0, -1), question: shares.at(-1) };
+  };
+  return {
+    question,
+    answer: label,
+    answers: scores
+      .map((one) => ({ answer: one.label, probability: one.score }))
+      .sort((a, b) => b.probability - a.probability),
+    attention: [0, 1, 2].map(look),
+    pondering: { facts: facts.map((_, i) => 2 + (i % 3)), question: 6 },
+  };
+}
+
 // Texts with the same words are near each other.
 export function embedding(text) {
   const vector = new Array(64).fill(0.15);

@@ -10,9 +10,9 @@ export async function noModels(studio) {
     await page.goto(mock.url);
     await page.waitForSelector("[data-page=overview]");
     assert.equal(await page.locator("#pages a").count(), 2);
-    assert.equal(await page.locator(".missing li").count(), 7);
+    assert.equal(await page.locator(".missing li").count(), 8);
     await empty.shoot(page, "no-models");
-    for (const link of ["translate", "complete", "understand", "music", "images", "training", "attention"]) {
+    for (const link of ["translate", "complete", "understand", "ask", "music", "images", "training", "attention"]) {
       await page.goto(`${mock.url}#/${link}`);
       await page.locator(".empty code", { hasText: "heed serve" }).waitFor();
     }

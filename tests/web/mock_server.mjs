@@ -94,6 +94,15 @@ const kModels = [
     labels: ["follows", "contradicts"],
     examples: ["A dog runs.\tAn animal moves."],
   },
+  {
+    id: "babi",
+    kind: "story_transformer",
+    abilities: ["answer"],
+    facts: 80,
+    sentence: 12,
+    labels: ["garden", "kitchen", "hallway"],
+    examples: ["Mary went to the garden.\nJohn went to the kitchen.\nWhere is Mary?"],
+  },
   { id: "letters", kind: "gpt2", abilities: ["complete"], context: 64, vocabulary: 30 }, // without examples
   { id: "piano", kind: "music", abilities: ["music", "attention"], form: "performance", context: 2048 },
   { id: "chorales", kind: "music", abilities: ["music", "attention"], form: "chorale", context: 2048 },
@@ -161,6 +170,7 @@ const kFields = {
   "/v1/attention": { text: kText, pair: kText, target: kText, crop: kFlag },
   "/v1/classify": { text: kText, texts: "any", pair: kText },
   "/v1/fill": { text: kText, top: kNumber },
+  "/v1/answer": { facts: "any", question: kText, top: kNumber, attention: kFlag },
   "/v1/music/continue": {
     notes: "any",
     midi: kText,
@@ -300,6 +310,11 @@ const kPosts = {
     if (body.texts && body.pair)
       throw new HttpError(400, "pair is given with texts, expected text", { param: "pair" });
     return { results: (body.texts ?? [body.text]).map((text) => answers.classify(text, labels)) };
+  },
+  "/v1/answer": (body) => {
+    const { labels } = modelOf(body, "answer");
+    if (!body.question.trim()) throw new HttpError(400, "question is empty, expected a text", { param: "question" });
+    return { results: [answers.answer(body.facts, body.question, labels)] };
   },
   "/v1/embeddings": (body) => {
     modelOf(body, "embed");

@@ -10,7 +10,7 @@ export async function welcome(studio, models) {
     const tiles = await page.locator(".tile").count();
     assert.ok(tiles >= 2, `${tiles} tiles`);
     const links = await page.locator(".tile a").evaluateAll((made) => made.map((link) => link.hash));
-    for (const { id } of can(models, "translate", "complete", "fill", "classify", "embed", "music", "image"))
+    for (const { id } of can(models, "translate", "complete", "fill", "classify", "embed", "answer", "music", "image"))
       assert.ok(
         links.some((hash) => new URLSearchParams(hash.split("?")[1]).get("model") === id),
         `${id} can be tried`,
@@ -215,6 +215,21 @@ export async function understand(studio, models) {
     }
     await readable(page);
     await studio.checkAccess(page, "understand");
+  });
+}
+
+export async function ask(studio) {
+  await studio.withPage({}, async (page) => {
+    await studio.open(page, "ask");
+    await page.getByLabel("A story and a question").fill("the cat ran\na dog\nwho ran?");
+    await button(page, "Answer", { exact: true }).click();
+    await page.locator(".answer .badge").waitFor();
+    await page.locator(".answer .cells-canvas").waitFor();
+    await studio.shoot(page, "ask");
+    await page.getByLabel("A story and a question").fill("another story");
+    assert.equal(await page.locator(".answer .badge").count(), 0, "an answer to another story is gone");
+    await readable(page);
+    await studio.checkAccess(page, "ask");
   });
 }
 

@@ -21,7 +21,7 @@ node --test "$here/modules_test.mjs" || fail "the studio's modules"
 node "$here/studio_test.mjs" --mock-only --deps "$dependencies" --wait 60 || fail "the studio on the mock server"
 . "$here/../serve/tiny_models.sh"
 
-start --model language --model masked --model classes --model en-de=pairs --model piano --model harmonise \
+start --model language --model masked --model classes --model en-de=pairs --model stories --model piano --model harmonise \
   --model digits --model larger --run pairs
 node "$here/../serve/openai_client.mjs" "$base" --deps "$dependencies" || fail "OpenAI's client"
 node "$here/studio_test.mjs" --base "$base/" --deps "$dependencies" --wait 60 ${HEED_SHOTS:+--shots "$HEED_SHOTS"} ||

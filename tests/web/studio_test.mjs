@@ -33,6 +33,7 @@ function pagesFor(models, runs) {
     can(models, "translate").length && "translate",
     can(models, "complete").length && "complete",
     can(models, "fill", "classify", "embed").length && "understand",
+    can(models, "answer").length && "ask",
     can(models, "music").length && "music",
     can(models, "image").length && "images",
     runs.length && "training",

@@ -1,4 +1,5 @@
-// `heed eval`: how well a language model predicts a text, or an image model pixels.
+// `heed eval`: how well a language model predicts a text, or an image model pixels, and how many
+// questions about stories a model answers.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -11,7 +12,10 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/share_progress.h"
+#include "data/text/stories.h"
 #include "data/text/token_windows.h"
+#include "decode/stories/answer.h"
+#include "decode/stories/judge.h"
 #include "decode/text/perplexity.h"
 #include "models/folder.h"
 #include "tasks/image_task.h"
@@ -92,9 +96,33 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
              nats / images / static_cast<double>(layout.samples()) / std::numbers::ln2);
 }
 
+void eval_stories(const EvalArguments& arguments) {
+  const auto model = load_answerer(arguments.model, arguments.precision);
+  SentenceTable table;
+  StorySet set = read_story_set(story_files(arguments.files), table);
+  table.encode(*model->tokenizers.source, model->model->longest());
+  forget_old_facts(set, model->model->memory());
+  const StoryErrors errors =
+      judge_stories(*model->model, {.table = table,
+                                    .set = set,
+                                    .answers = AnswerNumbers(model->config.labels),
+                                    .batch_tokens = arguments.options.batch_tokens});
+  fmt::print("{}\n", describe_errors(errors, set));
+}
+
+// None: the folder is not one, which whoever opens it says.
+std::optional<ModelInterface> interface_of(const std::string& folder) {
+  return is_model_folder(folder) ? std::optional(load_config(folder).spec().interface)
+                                 : std::nullopt;
+}
+
 void eval(const EvalArguments& arguments) {
-  if (is_model_folder(arguments.model) &&
-      load_config(arguments.model).spec().interface == ModelInterface::image) {
+  const std::optional<ModelInterface> interface = interface_of(arguments.model);
+  if (interface == ModelInterface::answering) {
+    eval_stories(arguments);
+    return;
+  }
+  if (interface == ModelInterface::image) {
     ShareProgress loading;
     loading.doing("reading the model");
     LoadedFolder loaded;
@@ -147,13 +175,14 @@ void eval(const EvalArguments& arguments) {
 
 void add_eval(Command& app) {
   auto arguments = std::make_shared<EvalArguments>();
-  Command command =
-      app.subcommand("eval", "Measure the loss of a language or image model on held-out data");
+  Command command = app.subcommand(
+      "eval",
+      "Measure the loss of a language or image model, or the errors of answers, on held-out data");
   command.group("Train and evaluate");
   command
       .option("FILE", arguments->files,
               "text, plain or gzip; for image models, files of MNIST or CIFAR-10, or a folder of "
-              "PNG files")
+              "PNG files; for models that answer questions, files of stories or folders of them")
       .required();
   add_model(command, arguments->model);
   command
@@ -203,6 +232,8 @@ void add_eval(Command& app) {
                   "heed eval --model runs/mnist --binarise sample t10k-images-idx3-ubyte.gz");
   command.example("Measure an image model on 1,000 images of CIFAR-10",
                   "heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
+  command.example("Count the wrong answers of each task of bAbI",
+                  "heed eval --model runs/babi-universal babi/test_A");
   command.action([arguments] { eval(*arguments); });
 }
 

@@ -14,6 +14,7 @@
 #include "base/parallel.h"
 #include "cli/command.h"
 #include "cli/signals.h"
+#include "serve/api/answer_routes.h"
 #include "serve/api/image_routes.h"
 #include "serve/api/music_routes.h"
 #include "serve/api/openai_routes.h"
@@ -111,6 +112,7 @@ void add_routes(serve::HttpServer& server, serve::Hub& hub,
                 const std::vector<serve::FollowedRun>& runs) {
   serve::add_openai_routes(server, hub);
   serve::add_text_routes(server, hub);
+  serve::add_answer_routes(server, hub);
   serve::add_translate_routes(server, hub);
   serve::add_music_routes(server, hub);
   serve::add_image_routes(server, hub);

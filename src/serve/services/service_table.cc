@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "serve/services/answer_service.h"
 #include "serve/services/completion_service.h"
 #include "serve/services/encode_service.h"
 #include "serve/services/image_service.h"
@@ -36,7 +37,8 @@ constexpr std::array kServices{
     entry<EncodeService>(),      //
     entry<TranslateService>(),   //
     entry<AccompanyService>(),   //
-    entry<ImageService>(),
+    entry<ImageService>(),       //
+    entry<AnswerService>(),
 };
 
 }  // namespace

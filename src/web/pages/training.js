@@ -35,6 +35,7 @@ const kTasks = {
   classify: "Classification",
   similarity: "Similarity",
   summarise: "Summarisation",
+  questions: "Questions about stories",
   music: "Music",
   accompany: "Accompaniment",
   image: "Images",

@@ -17,6 +17,7 @@ const kPlain = {
   complete: () => ["Once upon a time"],
   fill: (model) => [`The weather is ${model.mask ?? kMask} today.`],
   classify: () => ["This is a short text.", "And this is another one."],
+  answer: () => ["Mary went to the garden.\nJohn went to the kitchen.\nWhere is Mary?"],
   embed: () => [
     "The cat sleeps on the sofa.",
     "A kitten is napping on the couch.",

@@ -10,6 +10,8 @@ const kNames = {
   matthews: "Matthews correlation",
   pearson: "Pearson correlation",
   spearman: "Spearman correlation",
+  mean_error: "Mean error",
+  failed_tasks: "Failed tasks",
   perplexity: "Perplexity",
   bits_per_character: "Bits per character",
   bits_per_dim: "Bits per dimension",

@@ -49,6 +49,12 @@ const kTasks = {
     does: () => "Turns texts into vectors, which show how similar they are.",
     example: () => null,
   },
+  answer: {
+    page: "ask",
+    can: () => "Ask about a story",
+    does: (model) => `Answers questions about stories of up to ${model.facts} sentences and shows where it looks.`,
+    example: withText("answer"),
+  },
   music: {
     page: "music",
     can: () => "Continue a melody",
