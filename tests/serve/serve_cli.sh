@@ -32,7 +32,7 @@ start --model language --model masked --model classes --model en-de=pairs --mode
   --model digits --model larger --run pairs
 ask 200 /health
 has '"status":"ok"'
-has '"models":8'
+has '"models":9'
 ask 200 /v1/models
 for id in language masked classes en-de piano harmonise digits larger; do
   has "\"id\":\"$id\""

@@ -175,9 +175,8 @@ void eval(const EvalArguments& arguments) {
 
 void add_eval(Command& app) {
   auto arguments = std::make_shared<EvalArguments>();
-  Command command = app.subcommand(
-      "eval",
-      "Measure the loss of a language or image model, or the errors of answers, on held-out data");
+  Command command =
+      app.subcommand("eval", "Measure the loss or the errors of a model on held-out data");
   command.group("Train and evaluate");
   command
       .option("FILE", arguments->files,
