@@ -150,8 +150,8 @@ size_t measure_activations(Run& run) {
     const CheckpointScope layers(run.recipe.train.checkpoint_layers);
     tape.backward(run.task->full_batch_loss());
     check(!run.recipe.train.checkpoint_layers || layers.blocks() > 0,
-          "[train] train.checkpoint_layers is true, but a {} has no Transformer layers that could "
-          "be computed again: set it to false",
+          "[train] train.checkpoint_layers is true, but no layer of a {} can be computed again, "
+          "which Transformer layers without a memory can: set it to false",
           run.task->config().spec().kind);
   }
   tape.clear();

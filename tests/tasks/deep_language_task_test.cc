@@ -180,8 +180,8 @@ TEST(CheckpointLayers, NeedsAModelWithLayers) {
   recipe["model"] = {{"kind", "rnn_language"}, {"embedding", 8}, {"hidden", 8}};
   recipe["train"].update({{"steps", 1}, {"checkpoint_layers", true}});
   expect_error([&] { train(recipe, folder / "run"); },
-               "[train] train.checkpoint_layers is true, but a rnn_language has no Transformer "
-               "layers that could be computed again: set it to false");
+               "[train] train.checkpoint_layers is true, but no layer of a rnn_language can be "
+               "computed again, which Transformer layers without a memory can: set it to false");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -47,29 +48,31 @@ int64_t characters_of(const std::string& text) {
 
 void compare_compressors(const CompressorArguments& arguments) {
   const int order = static_cast<int>(arguments.order);
+  std::vector<std::string> texts;
+  size_t longest = 4;
+  for (const std::string& file : arguments.files) {
+    texts.push_back(read_text(file));
+    check(!texts.back().empty(), "[compare] {} is empty", file);
+    longest = std::max(longest, file.size());
+  }
   Ppm taught(order);
   for (const std::string& file : arguments.after) {
     code_text(taught, read_text(file), "learning " + file);
   }
-  size_t longest = 4;
-  for (const std::string& file : arguments.files) {
-    longest = std::max(longest, file.size());
-  }
   fmt::print("{:<{}}  {:<12} {:>12} {:>12} {:>10} {:>9}\n", "text", longest, "compressor",
              "characters", "bytes", "bits/char", "bits/byte");
-  const auto code = [&](const std::string& file, const std::string& name, Ppm model) {
-    const std::string text = read_text(file);
-    check(!text.empty(), "[compare] {} is empty", file);
-    const double bits = code_text(model, text, file);
-    fmt::print("{:<{}}  {:<12} {:>12} {:>12.0f} {:>10.4f} {:>9.4f}\n", file, longest, name,
-               characters_of(text), bits / 8, bits / static_cast<double>(characters_of(text)),
-               bits / static_cast<double>(text.size()));
-  };
-  for (const std::string& file : arguments.files) {
+  for (size_t i = 0; i < texts.size(); ++i) {
+    const auto code = [&](const std::string& name, Ppm model) {
+      const auto characters = static_cast<double>(characters_of(texts[i]));
+      const double bits = code_text(model, texts[i], arguments.files[i]);
+      fmt::print("{:<{}}  {:<12} {:>12.0f} {:>12.0f} {:>10.4f} {:>9.4f}\n", arguments.files[i],
+                 longest, name, characters, std::ceil(bits / 8), bits / characters,
+                 bits / static_cast<double>(texts[i].size()));
+    };
     const std::string name = fmt::format("ppm {}", order);
-    code(file, name, Ppm(order));
+    code(name, Ppm(order));
     if (!arguments.after.empty()) {
-      code(file, name + " after", taught);
+      code(name + " after", taught);
     }
   }
 }

@@ -17,11 +17,6 @@ int64_t lowest_predicting_layer(int64_t layers, int64_t complete, int64_t total)
   return std::min(2 * layers * complete / std::max<int64_t>(total, 1), layers - 1);
 }
 
-void DeepLanguageTask::check_recipe(const Recipe& recipe, const Config& own,
-                                    std::string_view where) {
-  LanguageTask::check_recipe(recipe, own, where);
-}
-
 void DeepLanguageTask::check_model(const Recipe& recipe, const Config& own) {
   const Json model = planned_model(recipe, own.text);
   ParameterStore shapes;

@@ -51,7 +51,6 @@ class DeepLanguageTask : public LanguageTask {
  public:
   using Config = DeepLanguageConfig;
   DeepLanguageTask(const Recipe& recipe, const TaskSetup& setup);
-  static void check_recipe(const Recipe& recipe, const Config& own, std::string_view where);
   static void check_model(const Recipe& recipe, const Config& own);
 
   void begin_step(int64_t complete) override;
