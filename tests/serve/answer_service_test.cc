@@ -4,52 +4,18 @@
 
 #include <gtest/gtest.h>
 
-#include "data/text/story_set.h"
 #include "serve/serving.h"
-#include "support/text_files.h"
+#include "support/tiny_answerer.h"
 
 namespace heed::serve::testing {
 namespace {
 
-using ::heed::testing::TemporaryFolder;
-
-const std::vector<std::string> kFacts{"Mary went to the garden.", "John went to the kitchen.",
-                                      "Mary took the milk.", "John slept."};
-
-// A model whose values are drawn by chance.
-struct TinyAnswerer {
-  TinyAnswerer() {
-    SentenceTable table;
-    for (const std::string& fact : kFacts) {
-      table.number_of(fact);
-    }
-    FolderConfig config;
-    config.labels = {"garden", "kitchen", "milk"};
-    const auto words = story_vocabulary(table, config.labels);
-    config.model = resolve_model_config({{"kind", "story_transformer"},
-                                         {"vocabulary", words->size()},
-                                         {"answers", 3},
-                                         {"width", 16},
-                                         {"heads", 2},
-                                         {"hidden", 24},
-                                         {"layers", 3},
-                                         {"memory", 3},
-                                         {"sentence", 6}},
-                                        "test");
-    ParameterStore store;
-    const auto any = make_model(store.root(), config.model);
-    store.allocate(DType::f32, 5, ParameterStore::Use::batch_invariant);
-    save_config(folder / "", config);
-    save_tokenizers(folder / "", {words, words});
-    save_parameters(folder / "model.safetensors", store, config.model);
-  }
-
-  TemporaryFolder folder;
-};
+using ::heed::testing::kStoryFacts;
+using ::heed::testing::TinyAnswerer;
 
 struct Answering {
   explicit Answering(int64_t turn_sentences)
-      : model(load_answerer(made.folder / "", DType::f32)),
+      : model(load_answerer(made.path(), DType::f32)),
         engine(std::make_unique<AnswerService>(model, turn_sentences), {.slots = 16, .queue = 64}) {
   }
 
@@ -67,7 +33,8 @@ struct Answering {
 };
 
 AskedQuestion question_about(size_t facts) {
-  return {{kFacts.begin(), kFacts.begin() + static_cast<int64_t>(facts)}, "where is Mary?"};
+  return {{kStoryFacts.begin(), kStoryFacts.begin() + static_cast<int64_t>(facts)},
+          "where is Mary?"};
 }
 
 TEST(AnswerService, TheSameAloneAndTogether) {

@@ -30,11 +30,8 @@ class SentenceEncoder {
   Tensor weights(const Tensor& words) const;
 
  private:
-  Tensor places(const Tensor& words) const;  // i32 [S,W]: rows of the table
-
   SentenceConfig config_;
   Parameter learned_;  // [longest, C]: the weights less 1
-  Tensor fixed_;       // f32 [rows, C]: the last row, of zeros, is that of padding
 };
 
 // The words of sentences as vectors and their weights, both [S,W,C] -> [S,C]
