@@ -14,6 +14,8 @@
 #include "models/language/music_transformer.h"
 #include "models/language/rnn_encoder.h"
 #include "models/language/rnn_language.h"
+#include "models/language/universal_encoder.h"
+#include "models/language/universal_language.h"
 #include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
 #include "models/translation/latent_transformer.h"
@@ -199,6 +201,10 @@ const std::vector<Kind>& kinds() {
           "music_transformer", {{"small", music(256, 4, 4)}, {"base", music(384, 8, 6)}}),
       kind<RnnLanguage, RnnLanguageConfig>(
           "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
+      kind<UniversalLanguage, UniversalLanguageConfig>("universal_language",
+                                                       {{"small", UniversalLanguageConfig{}}}),
+      kind<UniversalEncoder, UniversalEncoderConfig>("universal_encoder",
+                                                     {{"small", UniversalEncoderConfig{}}}),
       kind<ImageTransformer, ImageTransformerConfig>("image_transformer",
                                                      {{"small", ImageTransformerConfig{}}}),
       kind<BlockwiseImageTransformer, BlockwiseImageTransformerConfig>(
@@ -294,9 +300,13 @@ Json begun_with(const Json& wanted, const Json& other, std::string_view where) {
   const std::string extended = find_kind(kind, "model").extends;
   check(found == kind || found == extended, "[train] {} is a \"{}\", the recipe needs a \"{}\"{}",
         where, found, kind, extended.empty() ? "" : " or a \"" + extended + "\"");
+  // What only training knows is as wanted.
+  const auto is_of_training = [](const std::string& key) {
+    return key.ends_with("dropout") || key == "random_offset";
+  };
   Json result = wanted;
   for (const auto& item : other.items()) {
-    if (item.key() != "kind" && result.contains(item.key()) && !item.key().ends_with("dropout")) {
+    if (item.key() != "kind" && result.contains(item.key()) && !is_of_training(item.key())) {
       result[item.key()] = item.value();
     }
   }

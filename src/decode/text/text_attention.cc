@@ -120,6 +120,7 @@ TextAttention look_at(const LoadedFolder& model, const LanguageModel& language,
   found.target = pieces(*model.tokenizers.target, ids);
   AttentionScope scope;
   language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}));
+  found.pondering = scope.pondering();
   found.maps = scope.take();
   return found;
 }
@@ -138,6 +139,7 @@ TextAttention look_at(const LoadedFolder& model, const TextEncoder& encoder,
   found.source = pieces(tokenizer, texts.front().tokens);
   AttentionScope scope;
   encoder.hidden(to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad)));
+  found.pondering = scope.pondering();
   found.maps = scope.take();
   return found;
 }

@@ -36,6 +36,7 @@ const kTasks = {
   summarise: "Summarisation",
   music: "Music",
   accompany: "Accompaniment",
+  algorithm: "Algorithm",
   image: "Images",
 };
 // What people quote for a task whose score is its loss.
