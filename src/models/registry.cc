@@ -20,6 +20,8 @@
 #include "models/language/rnn_language.h"
 #include "models/language/self_attentive.h"
 #include "models/language/transformer_xl.h"
+#include "models/language/universal_encoder.h"
+#include "models/language/universal_language.h"
 #include "models/translation/bahdanau.h"
 #include "models/translation/blockwise_transformer.h"
 #include "models/translation/conv.h"
@@ -224,6 +226,10 @@ const std::vector<Kind>& kinds() {
           "rnn_language", {{"small", rnn_language(512)}, {"base", rnn_language(1024)}}),
       kind<TransformerXl, TransformerXlConfig>("transformer_xl",
                                                {{"small", TransformerXlConfig{}}}),
+      kind<UniversalLanguage, UniversalLanguageConfig>("universal_language",
+                                                       {{"small", UniversalLanguageConfig{}}}),
+      kind<UniversalEncoder, UniversalEncoderConfig>("universal_encoder",
+                                                     {{"small", UniversalEncoderConfig{}}}),
       kind<ImageTransformer, ImageTransformerConfig>("image_transformer",
                                                      {{"small", ImageTransformerConfig{}}}),
       kind<BlockwiseImageTransformer, BlockwiseImageTransformerConfig>(
@@ -325,9 +331,13 @@ Json begun_with(const Json& wanted, const Json& other, std::string_view where) {
   const std::string extended = find_kind(kind, "model").extends;
   check(found == kind || found == extended, "[train] {} is a \"{}\", the recipe needs a \"{}\"{}",
         where, found, kind, extended.empty() ? "" : " or a \"" + extended + "\"");
+  // What only training knows is as wanted.
+  const auto is_of_training = [](const std::string& key) {
+    return key.ends_with("dropout") || key == "random_offset";
+  };
   Json result = wanted;
   for (const auto& item : other.items()) {
-    if (item.key() != "kind" && result.contains(item.key()) && !item.key().ends_with("dropout")) {
+    if (item.key() != "kind" && result.contains(item.key()) && !is_of_training(item.key())) {
       result[item.key()] = item.value();
     }
   }

@@ -33,8 +33,8 @@ Json with_heads(const Json& model, const EncoderHeads& heads);
 Json with_images(const Json& model, const ImageSizes& images);
 Json with_answers(const Json& model, const AnswerSizes& sizes);
 // The wanted model as it can begin with the weights of another one: of the fields that both have,
-// all but dropout are the other's. An Error unless that one is of the same kind or of the kind that
-// the wanted one extends; `where` names it.
+// all but dropout and random_offset are the other's. An Error unless that one is of the same kind
+// or of the kind that the wanted one extends; `where` names it.
 Json begun_with(const Json& wanted, const Json& other, std::string_view where);
 
 // The model as what it is wanted for, or an Error that says what it is.

@@ -1,11 +1,7 @@
 #include "nn/compressed_attention.h"
 
-#include <algorithm>
-#include <cstring>
-
 #include "base/error.h"
 #include "ops/conv.h"
-#include "ops/shape/gather.h"
 #include "ops/shape/shape.h"
 
 namespace heed {
@@ -33,50 +29,18 @@ Tensor spread(const Tensor& weights, int64_t stride, int64_t length) {
 
 void CompressedCache::select(std::span<const int64_t> rows) {
   kv.select(rows);
-  window = Tensor();
-  if (last.defined()) {
-    const std::vector<int32_t> kept(rows.begin(), rows.end());
-    last = index_select(last, 0, Tensor::from_ints(kept, {std::ssize(kept)}));
-  }
+  last.select(rows);
 }
 
 void CompressedCache::join(const MixerCache& more) {
   const auto& other = cache_as<CompressedCache>(more);
   kv.join(other.kv);
-  window = Tensor();
-  if (!last.defined() || !other.last.defined()) {
-    last = last.defined() ? last : other.last;
-  } else {
-    last = concat({last, other.last}, 0);
-  }
+  last.join(other.last);
 }
 
 void CompressedCache::roll_back(std::span<const int64_t> dropped) {
-  check(window.defined(),
-        "[attention] a compressed memory takes back what came last, before rows leave or come");
-  std::vector<int64_t> counts = came;
-  for (size_t row = 0; row < std::min(counts.size(), dropped.size()); ++row) {
-    check(dropped[row] <= came[row],
-          "[attention] row {} is to lose {} positions of a compressed memory, expected at most the "
-          "{} that came last",
-          row, dropped[row], came[row]);
-    counts[row] -= dropped[row];
-  }
+  last.roll_back(dropped);
   kv.roll_back(dropped);
-  keep_last(counts);
-}
-
-void CompressedCache::keep_last(std::span<const int64_t> counts) {
-  const int64_t rows = window.dim(0);
-  const int64_t width = window.dim(2);
-  const int64_t past = last.dim(1) / width;
-  const size_t bytes = last.bytes() / static_cast<size_t>(rows);
-  last = Tensor::empty(last.shape(), last.dtype());
-  for (int64_t row = 0; row < rows; ++row) {
-    const int64_t begin = counts[static_cast<size_t>(row)];
-    const Tensor own = window.rows(row, row + 1).reshape({window.dim(1), width});
-    std::memcpy(last.rows(row, row + 1).raw(), own.rows(begin, begin + past).raw(), bytes);
-  }
 }
 
 CompressedAttention::CompressedAttention(const Scope& s, const CompressedAttentionConfig& config)
@@ -107,17 +71,7 @@ Tensor CompressedAttention::compress(const Tensor& kv, bool with_past) const {
 
 // The convolution where others came before; cache.last moves on.
 Tensor CompressedAttention::continued(const Tensor& kv, CompressedCache& cache) const {
-  const int64_t rows = kv.dim(0);
-  const int64_t past = config_.stride - 1;
-  const int64_t width = kv.dim(2);
-  if (!cache.last.defined()) {
-    cache.last = Tensor::zeros({rows, past * width}, kv.dtype());
-  }
-  cache.window = concat({cache.last.reshape({rows, past, width}), kv}, 1);  // [R,K-1+T,2C]
-  cache.came = cache.kv.coming;
-  cache.came.resize(static_cast<size_t>(rows), kv.dim(1));
-  cache.keep_last(cache.came);
-  return compress(cache.window, true);  // [R,T,2C]
+  return compress(cache.last.before(kv, config_.stride - 1, cache.kv.coming), true);  // [R,T,2C]
 }
 
 Mixed CompressedAttention::operator()(const Tensor& x, const MixerContext& context) const {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "nn/attention.h"
+#include "nn/transition/last_positions.h"
 
 namespace heed {
 
@@ -21,18 +22,12 @@ struct CompressedAttentionConfig {
 // Keys and values behind the convolution, and what the convolution needs to go on.
 struct CompressedCache : MixerCache {
   KvCache kv;
-  Tensor last;  // [R, (K-1) * 2C]: each row's last positions in front of the convolution
-  // What the convolution last saw, [R,K-1+T,2C], and how many of the T belong to each row: what was
-  // last before them comes back from here.
-  Tensor window;
-  std::vector<int64_t> came;
+  LastPositions last;  // in front of the convolution
 
   void select(std::span<const int64_t> rows) override;
   void join(const MixerCache& more) override;
   void roll_back(std::span<const int64_t> dropped) override;
-  // Remembers the last positions of each row's window when so many of those that came count.
-  void keep_last(std::span<const int64_t> counts);
-  size_t bytes() const override { return kv.bytes() + (last.defined() ? last.bytes() : 0); }
+  size_t bytes() const override { return kv.bytes() + last.bytes(); }
 };
 
 class CompressedAttention : public Mixer {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <functional>
-#include <vector>
 
+#include "autograd/tape.h"
 #include "base/error.h"
 #include "nn/sinusoid.h"
 #include "ops/pointwise.h"
@@ -40,6 +40,21 @@ Tensor sinusoidal_positions(int64_t length, int64_t width, Sinusoids layout, int
     }
   }
   return table;
+}
+
+std::vector<int64_t> random_offsets(int64_t rows, int64_t most) {
+  Tape* tape = Tape::current();
+  if (tape == nullptr || most <= 0) {
+    return {};
+  }
+  const RandomStream random = tape->draw();
+  std::vector<int64_t> offsets;
+  for (int64_t row = 0; row < rows; ++row) {
+    const uint64_t below = static_cast<uint64_t>(most) + 1;
+    offsets.push_back(
+        static_cast<int64_t>((random.bits(static_cast<uint64_t>(row)) * below) >> 32));
+  }
+  return offsets;
 }
 
 Positions::Positions(const Scope& s, const PositionsConfig& config) : config_(config) {

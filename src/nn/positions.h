@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "nn/layers.h"
 
@@ -38,6 +39,11 @@ struct Places {
     return lengths.empty() ? all : lengths[static_cast<size_t>(row)];
   }
 };
+
+// Where each of B rows begins while a tape is in scope: drawn from the
+// tape, from 0 to `most`, so that a model that learns from short sequences sees the positions of
+// longer ones. Without a tape, and with 0, there are none: rows begin at position 0.
+std::vector<int64_t> random_offsets(int64_t rows, int64_t most);
 
 class Positions {
  public:

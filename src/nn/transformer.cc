@@ -24,6 +24,45 @@ std::unique_ptr<Mixer> make_mixer(const Scope& s, const LayerConfig& config) {
   return config.mixer(s);
 }
 
+FeedForwardConfig feed_forward_config(const LayerConfig& config) {
+  return {.width = config.width,
+          .hidden = config.hidden,
+          .activation = config.activation,
+          .dropout = config.hidden_dropout,
+          .standard_deviation = config.standard_deviation,
+          .branch_standard_deviation = config.branch_standard_deviation};
+}
+
+// The caches of a layer whose transition looks at neighbours, too.
+struct LayerCache : MixerCache {
+  std::unique_ptr<MixerCache> self;
+  std::unique_ptr<MixerCache> transition;
+
+  void select(std::span<const int64_t> rows) override {
+    self->select(rows);
+    transition->select(rows);
+  }
+  void join(const MixerCache& more) override {
+    const auto& other = cache_as<LayerCache>(more);
+    self->join(*other.self);
+    transition->join(*other.transition);
+  }
+  void roll_back(std::span<const int64_t> dropped) override {
+    transition->roll_back(dropped);
+    self->roll_back(dropped);
+  }
+  size_t bytes() const override { return self->bytes() + transition->bytes(); }
+};
+
+// The context with one part of each of its caches.
+MixerContext with_part(const MixerContext& context, std::unique_ptr<MixerCache> LayerCache::*part) {
+  MixerContext result = context;
+  for (MixerCache*& cache : result.caches) {
+    cache = (cache_as<LayerCache>(*cache).*part).get();
+  }
+  return result;
+}
+
 }  // namespace
 
 // Parameters lie in the order in which layers ask for them, which checkpoints rely on: so the mixer
@@ -35,14 +74,12 @@ TransformerLayer::TransformerLayer(const Scope& s, const LayerConfig& config, At
       residual_(config.residual),
       norm1_(s / "norm1", config.width, config.epsilon),
       mixer_(make_mixer(s / "self_attention", config)),
-      norm3_(s / "norm3", config.width, config.epsilon),
-      feed_forward_(s / "feed_forward",
-                    {.width = config.width,
-                     .hidden = config.hidden,
-                     .activation = config.activation,
-                     .dropout = config.hidden_dropout,
-                     .standard_deviation = config.standard_deviation,
-                     .branch_standard_deviation = config.branch_standard_deviation}) {
+      norm3_(s / "norm3", config.width, config.epsilon) {
+  if (config.transition != nullptr) {
+    transition_ = config.transition(s / "transition");
+  } else {
+    feed_forward_.emplace(s / "feed_forward", feed_forward_config(config));
+  }
   if (config.cross) {
     norm2_.emplace(s / "norm2", config.width, config.epsilon);
     cross_attention_.emplace(s / "cross_attention", *config.cross);
@@ -78,12 +115,38 @@ Residual TransformerLayer::recomputed(const Residual& stream, const LayerContext
   return {result[0], result[1]};  // [B,T,C] each
 }
 
-Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const {
-  return mixer_->mix(x, context.self, label(label_.kind, context));  // [B,T,C]
+std::unique_ptr<MixerCache> TransformerLayer::make_cache(const CacheConfig& config) const {
+  if (transition_ == nullptr) {
+    return mixer_->make_cache(config);
+  }
+  auto cache = std::make_unique<LayerCache>();
+  cache->self = mixer_->make_cache(config);
+  cache->transition = transition_->make_cache(config);
+  return cache;
 }
 
+Tensor TransformerLayer::mix(const Tensor& x, const LayerContext& context) const {
+  if (transition_ == nullptr || context.self.caches.empty()) {
+    return mixer_->mix(x, context.self, label(label_.kind, context));  // [B,T,C]
+  }
+  return mixer_->mix(x, with_part(context.self, &LayerCache::self),
+                     label(label_.kind, context));  // [B,T,C]
+}
+
+Tensor TransformerLayer::transition(const Tensor& x, const LayerContext& context) const {
+  if (feed_forward_) {
+    return (*feed_forward_)(x);  // [B,T,C]
+  }
+  return (*transition_)(x, with_part(context.self, &LayerCache::transition)).y;  // [B,T,C]
+}
+
+// What stands in front of the transition depends on all that comes before it.
 void TransformerLayer::remember(const Tensor& x, const LayerContext& context) const {
-  mix(pre_norm_ ? norm1_(x) : x, context);
+  if (transition_ != nullptr) {
+    (*this)({x, Tensor()}, context);
+  } else {
+    mix(pre_norm_ ? norm1_(x) : x, context);
+  }
 }
 
 // Hypotheses about one source are queries of one attention: the memory is not repeated for them.
@@ -106,7 +169,7 @@ Residual TransformerLayer::pre_norm(Residual stream, const LayerContext& context
   if (cross_attention_) {
     stream.branch = cross_attention(normed(*norm2_, stream), context);  // [B,T,C]
   }
-  stream.branch = feed_forward_(normed(norm3_, stream));  // [B,T,C]
+  stream.branch = transition(normed(norm3_, stream), context);  // [B,T,C]
   return stream;
 }
 
@@ -121,7 +184,7 @@ Residual TransformerLayer::post_norm(Residual stream, const LayerContext& contex
   if (cross_attention_) {
     add_and_norm(*norm2_, cross_attention(stream.x, context));
   }
-  add_and_norm(norm3_, feed_forward_(stream.x));
+  add_and_norm(norm3_, transition(stream.x, context));
   return stream;
 }
 

@@ -1,6 +1,6 @@
 // The Transformer's layer: a mixer such as self-attention, optionally attention to a memory,
-// feed-forward, each with its residual connection and norm. Post-norm is the paper of 2017;
-// pre-norm is GPT-2.
+// feed-forward or another transition, each with its residual connection and norm. Post-norm is the
+// paper of 2017; pre-norm is GPT-2.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,8 @@ struct LayerConfig {
   int64_t width = 512;
   MixerFactory mixer;                              // how positions exchange information
   std::optional<CrossAttentionConfig> cross = {};  // has attention to a memory
+  // What follows attention in the place of the feed-forward network, if it looks at neighbours.
+  MixerFactory transition = {};
   int64_t hidden = 2048;
   Activation activation = Activation::relu;
   float dropout = 0.0F;         // of each branch before it is added
@@ -51,14 +53,12 @@ class TransformerLayer {
   // The stream's pending branch is added by the first norm. Post-norm leaves none pending. In a
   // CheckpointScope (autograd/checkpoint.h) only what is given here is kept for the way back.
   Residual operator()(Residual stream, const LayerContext& context) const;
-  // Only what later positions see of these, x [B,T,C], goes into the caches.
+  // What later positions see of these, x [B,T,C], goes into the caches; nothing else is wanted.
   void remember(const Tensor& x, const LayerContext& context) const;
   // Keys and values of the encoder's output for this layer: [B,Tk,C] -> [B,Tk,2,H,D].
   Tensor project_memory(const Tensor& memory) const { return cross_attention_->project(memory); }
   // What decoding keeps of this layer.
-  std::unique_ptr<MixerCache> make_cache(const CacheConfig& config) const {
-    return mixer_->make_cache(config);
-  }
+  std::unique_ptr<MixerCache> make_cache(const CacheConfig& config) const;
 
  private:
   Residual apply(Residual stream, const LayerContext& context) const;
@@ -66,6 +66,7 @@ class TransformerLayer {
   Residual pre_norm(Residual stream, const LayerContext& context) const;
   Residual post_norm(Residual stream, const LayerContext& context) const;
   Tensor mix(const Tensor& x, const LayerContext& context) const;
+  Tensor transition(const Tensor& x, const LayerContext& context) const;
   AttentionLabel label(const std::string& kind, const LayerContext& context) const {
     return {.kind = kind, .layer = label_.layer + context.application};
   }
@@ -81,7 +82,8 @@ class TransformerLayer {
   std::optional<LayerNorm> norm2_;
   std::optional<CrossAttention> cross_attention_;
   LayerNorm norm3_;
-  FeedForward feed_forward_;
+  std::optional<FeedForward> feed_forward_;  // or
+  std::unique_ptr<Mixer> transition_;
 };
 
 }  // namespace heed

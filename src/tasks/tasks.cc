@@ -1,6 +1,7 @@
 #include "tasks/tasks.h"
 
 #include "tasks/accompany_task.h"
+#include "tasks/algorithm_task.h"
 #include "tasks/blockwise/image_blockwise_task.h"
 #include "tasks/blockwise/language_blockwise_task.h"
 #include "tasks/blockwise/translate_blockwise_task.h"
@@ -43,6 +44,7 @@ std::span<const TaskKind> tasks() {
       task_kind<SummariseTask>("summarise", "to summarise texts", "gpt2"),
       task_kind<MusicTask>("music", "to continue music", "music_transformer"),
       task_kind<AccompanyTask>("accompany", "to accompany a melody", "transformer"),
+      task_kind<AlgorithmTask>("algorithm", "to compute, from examples", "universal_transformer"),
       task_kind<ImageTask>("image", "to draw images", "image_transformer"),
       task_kind<ImageBlockwiseTask>("image_blockwise",
                                     "to propose several samples of an image at once",

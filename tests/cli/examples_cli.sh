@@ -112,6 +112,26 @@ encoder_layers = 3
 decoder_layers = 3
 RECIPE
 printf 'base = "translate.toml"\n[model]\nkind = "universal_transformer"\nwidth = 16\nhidden = 16\nheads = 2\n' > universal.toml
+printf 'base = "language.toml"\n[model]\nkind = "universal_language"\ncontext = 64\nwidth = 16\nhidden = 16\nheads = 2\n' > universal-language.toml
+printf 'base = "classify.toml"\n[model]\nkind = "universal_encoder"\nlongest = 64\nwidth = 16\nhidden = 16\nheads = 2\n' > universal-encoder.toml
+cat > algorithm.toml <<'RECIPE'
+task = "algorithm"
+[data]
+longest = 8
+test_lengths = [8, 16]
+test_examples = 2
+valid_examples = 4
+examples = 50
+batch_tokens = 128
+[model]
+kind = "universal_transformer"
+width = 16
+heads = 2
+hidden = 16
+[train]
+precision = "f32"
+steps = 2
+RECIPE
 printf 'base = "parallel.toml"\n[model]\ninput = "masked"\n' > refine.toml
 cat > blockwise.toml <<'RECIPE'
 base = "translate.toml"
@@ -271,6 +291,9 @@ export HEED_DATA=$PWD/data
     recipes/translation/*-blockwise.toml) base=blockwise.toml ;;
     recipes/translation/*-latent*.toml) base=latent.toml ;;
     recipes/translation/*) base=translate.toml ;;
+    recipes/algorithms/*) base=algorithm.toml ;;
+    recipes/language/*-universal.toml) base=universal-language.toml ;;
+    recipes/understanding/*-universal.toml) base=universal-encoder.toml ;;
     recipes/language/summarise-*) base=summarise.toml ;;
     recipes/language/books-deep.toml | recipes/language/books-plain.toml | recipes/language/books-64.toml) base=deep.toml ;;
     recipes/language/*-xl.toml) base=segments.toml ;;

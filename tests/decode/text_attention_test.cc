@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "support/error_of.h"
+#include "support/tiny_encoder.h"
 #include "support/tiny_folder.h"
 
 namespace heed::testing {
@@ -45,6 +46,26 @@ TEST(TextAttention, TheEndOfALongText) {
   EXPECT_EQ(found.maps.front().weights.dim(2), 4);
   EXPECT_TRUE(
       error_of([&] { attention_of_text(*model, {.text = text}); }).ends_with("expected at most 8"));
+}
+
+TEST(TextAttention, HowLongUniversalModelsPonder) {
+  const Json sizes{{"width", 16}, {"heads", 2}, {"hidden", 24}, {"steps", 3}};
+  Json language = sizes;
+  language.update({{"kind", "universal_language"}, {"context", 24}});
+  const TinyFolder folder(language);
+  const TextAttention said = attention_of_text(*folder.load(), {.text = "the quick fox"});
+  ASSERT_EQ(said.pondering.size(), 1U);
+  EXPECT_EQ(said.pondering[0].kind, "decoder");
+  EXPECT_EQ(said.pondering[0].steps.size(), std::ssize(said.target));
+  EXPECT_FALSE(said.maps.empty());
+  Json encoder = sizes;
+  encoder.update({{"kind", "universal_encoder"}, {"longest", 20}});
+  const TinyEncoder texts(encoder);
+  const TextAttention read =
+      attention_of_text(*texts.load(), {.text = "the cat", .second = "a bird"});
+  ASSERT_EQ(read.pondering.size(), 1U);
+  EXPECT_EQ(read.pondering[0].kind, "encoder");
+  EXPECT_EQ(read.pondering[0].steps.size(), std::ssize(read.source));
 }
 
 // What a model says of itself is what services go by.

@@ -80,6 +80,14 @@ class TextRowsTest : public ::testing::TestWithParam<std::tuple<std::string, DTy
  protected:
   static Json fields() {
     const std::string kind = std::get<0>(GetParam());
+    if (kind.starts_with("universal")) {
+      return {{"kind", "universal_language"},
+              {"context", 32},
+              {"width", 16},
+              {"heads", 2},
+              {"hidden", 24},
+              {"transition", kind == "universal" ? "feed_forward" : "separable_convolution"}};
+    }
     return kind == "gpt2"
                ? tiny_gpt({{"context", 32}})
                : Json{{"kind", "rnn_language"}, {"embedding", 16}, {"hidden", 16}, {"layers", 2}};
@@ -129,7 +137,9 @@ TEST_P(TextRowsTest, EachSaysWhatItSaysAlone) {
 INSTANTIATE_TEST_SUITE_P(
     Models, TextRowsTest,
     ::testing::Values(std::tuple("gpt2", DType::f32), std::tuple("gpt2", DType::bf16),
-                      std::tuple("gpt2", DType::i8), std::tuple("rnn", DType::f32)),
+                      std::tuple("gpt2", DType::i8), std::tuple("rnn", DType::f32),
+                      std::tuple("universal", DType::f32), std::tuple("universal", DType::i8),
+                      std::tuple("universal_convolution", DType::f32)),
     [](const auto& info) {
       return std::get<0>(info.param) + "_" + std::string(name_of(std::get<1>(info.param)));
     });

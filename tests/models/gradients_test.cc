@@ -89,9 +89,45 @@ Family universal_family() {
   family.options = {
       {"halting", {}},
       {"fixed", {{"halting", false}}},
+      {"offset", {{"random_offset", 30}}},
+      {"separable", {{"transition", "separable_convolution"}}},
       {"pre_norm", {{"pre_norm", true}}},
       {"learned", {{"positions", "learned"}, {"longest", 12}}},
       {"apart", {{"source_vocabulary", 20}, {"tied_output", false}, {"output_bias", true}}}};
+  return family;
+}
+
+// The options that the language model and the encoder share.
+std::vector<Variant> universal_options() {
+  return {{"halting", {}},
+          {"fixed", {{"halting", false}}},
+          {"separable", {{"transition", "separable_convolution"}, {"transition_kernel", 4}}},
+          {"post_norm", {{"pre_norm", false}}},
+          {"learned", {{"positions", "learned"}}},
+          {"relative", {{"positions", "relative"}, {"relative_distance", 2}}}};
+}
+
+Family universal_language_family() {
+  Family family{{{"kind", "universal_language"},
+                 {"vocabulary", 20},
+                 {"context", 9},
+                 {"width", 16},
+                 {"heads", 2},
+                 {"steps", 3},
+                 {"hidden", 24}},
+                universal_options()};
+  family.options.push_back({"output", {{"tied_output", false}}});
+  return family;
+}
+
+Family universal_encoder_family() {
+  Family family = universal_language_family();
+  family.base.erase("context");
+  family.base.update({{"kind", "universal_encoder"}, {"longest", 9}});
+  family.options = universal_options();
+  family.options.push_back({"masked", {{"masked_head", true}, {"next_head", true}}});
+  family.options.push_back({"classes", {{"labels", 3}}});
+  family.options.push_back({"no_pooler", {{"pooler", false}}});
   return family;
 }
 
@@ -310,6 +346,8 @@ std::vector<Variant> variants() {
                                blockwise_family(),
                                latent_family(),
                                universal_family(),
+                               universal_language_family(),
+                               universal_encoder_family(),
                                rnn_family(),
                                bahdanau_family(),
                                conv_family(),

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "nn/loss_scope.h"
 #include "support/error_of.h"
 #include "support/seq2seq_check.h"
@@ -27,7 +29,7 @@ struct Form {
 };
 
 std::vector<Form> forms() {
-  std::vector<Form> all(5, {"", tiny()});
+  std::vector<Form> all(8, {"", tiny()});
   all[0].name = "halting";
   all[1].name = "fixed";
   all[1].config.halting = false;
@@ -40,6 +42,16 @@ std::vector<Form> forms() {
   all[4].config.source_vocabulary = 31;
   all[4].config.tied_output = false;
   all[4].config.positions = "relative";
+  for (size_t i = 5; i < 8; ++i) {
+    all[i].config.transition = "separable_convolution";
+  }
+  all[5].name = "convolution";
+  all[6].name = "convolution_fixed_pre_norm";
+  all[6].config.halting = false;
+  all[6].config.pre_norm = true;
+  all[6].config.transition_kernel = 4;
+  all[7].name = "convolution_late";
+  all[7].config.halting_threshold = 1.0F;
   return all;
 }
 
@@ -136,6 +148,33 @@ TEST(UniversalTransformer, LearnsToReverse) {
     store.allocate(DType::f32, 3);
     EXPECT_LT(loss_after_copying(model, store, {.steps = 300, .reverse = true}), 0.7F)
         << (halting ? "with halting" : "with fixed steps");
+  }
+}
+
+// Positions that move on before others have halted: the halting probabilities are spread out.
+TEST(UniversalTransformer, StepsEqualTeacherForcingWherePositionsHaltAtDifferentSteps) {
+  for (const char* transition : {"feed_forward", "separable_convolution"}) {
+    UniversalTransformerConfig config = tiny();
+    config.transition = transition;
+    config.encoder_layers = config.decoder_layers = 6;
+    ParameterStore store;
+    const UniversalTransformer model(store.root(), config);
+    store.allocate(DType::f32, 2, ParameterStore::Use::inference);
+    for (const char* name : {"encoder.halting.weight", "decoder.halting.weight"}) {
+      const Tensor& weight = store.find(name).compute;
+      for (float& value : weight.span<float>()) {
+        value *= 6.0F;
+      }
+    }
+    {
+      const AttentionScope scope;
+      model.logits(two_sentences());
+      const std::span<const float> steps = scope.pondering()[1].steps.span<float>();
+      EXPECT_NE(*std::min_element(steps.begin(), steps.begin() + 3),
+                *std::max_element(steps.begin(), steps.begin() + 3));
+    }
+    expect_steps_equal_logits(model, {});
+    expect_padding_changes_nothing(model, {});
   }
 }
 

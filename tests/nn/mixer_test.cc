@@ -12,6 +12,7 @@
 #include "nn/compressed_attention.h"
 #include "nn/segment/segment_attention.h"
 #include "nn/transformer.h"
+#include "nn/transition/separable_convolution.h"
 #include "ops/shape/shape.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
@@ -46,6 +47,7 @@ struct Variant {
   MixerFactory make;
   bool labelled = false;
   bool prompts = true;  // takes several positions at once
+  bool attends = true;  // has weights
 };
 
 struct Made {
@@ -81,7 +83,11 @@ class MixerTest : public ::testing::TestWithParam<Variant> {
     const Mixed mixed = (*made_.mixer)(pick(x_, rows, begin, steps), next);
     EXPECT_LT(error_between(to_array(mixed.y), to_array(pick(whole_.y, rows, begin, steps))), 1e-5)
         << "positions from " << begin;
-    expect_weights(rows, begin, mixed.weights);
+    if (GetParam().attends) {
+      expect_weights(rows, begin, mixed.weights);
+    } else {
+      EXPECT_FALSE(mixed.weights.defined());
+    }
   }
 
   // Each query's weights as those of the whole; what it cannot see yet is zero there.
@@ -268,6 +274,12 @@ std::vector<Variant> variants() {
       {"compressed", mixer<CompressedAttention>({.width = kWidth, .heads = kHeads, .stride = 3})},
       {"compressed_by_5",
        mixer<CompressedAttention>({.width = kWidth, .heads = kHeads, .stride = 5})},
+      {.name = "separable",
+       .make = mixer<SeparableConvolution>({.width = kWidth, .hidden = 24}),
+       .attends = false},
+      {.name = "separable_by_5",
+       .make = mixer<SeparableConvolution>({.width = kWidth, .hidden = 24, .kernel = 5}),
+       .attends = false},
       {.name = "blocks",
        .make =
            mixer<BlockAttention>({.width = kWidth,
@@ -323,15 +335,14 @@ TEST(CompressedAttention, TakesBackOnlyWhatCameLast) {
   const auto cache = made.mixer->make_cache({.rows = 1});
   const std::vector<int64_t> three{3};
   EXPECT_EQ(error_of([&] { cache->roll_back(three); }),
-            "[attention] a compressed memory takes back what came last, before rows leave or come");
+            "[convolution] only what came last is taken back, before rows leave or come");
   (*made.mixer)(noise({1, 4, kWidth}), {.causal = true, .caches = {cache.get()}});
   (*made.mixer)(noise({1, 2, kWidth}), {.causal = true, .caches = {cache.get()}});
   EXPECT_EQ(error_of([&] { cache->roll_back(three); }),
-            "[attention] row 0 is to lose 3 positions of a compressed memory, expected at most the "
-            "2 that came last");
+            "[convolution] row 0 is to lose 3 positions, expected at most the 2 that came last");
   cache->select(std::vector<int64_t>{0});
   EXPECT_EQ(error_of([&] { cache->roll_back(std::vector<int64_t>{1}); }),
-            "[attention] a compressed memory takes back what came last, before rows leave or come");
+            "[convolution] only what came last is taken back, before rows leave or come");
 }
 
 // Several positions of a block at once, some of which are taken back: as one by one, to the bit.

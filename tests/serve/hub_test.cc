@@ -57,6 +57,9 @@ TEST(Hub, LanguageModels) {
   EXPECT_EQ(serving.model().served_by<CompletionService>().model().model->context(), 24);
   EXPECT_EQ(serving.heed(), Json::parse(R"({"kind": "gpt2", "abilities": ["attention", "complete"],
       "context": 24, "vocabulary": 38})"));
+  const TinyFolder universal(
+      {{"kind", "universal_language"}, {"width", 16}, {"heads", 2}, {"hidden", 24}});
+  EXPECT_EQ(Serving(universal.path()).model().abilities, (Abilities{"complete", "attention"}));
   const TinyFolder recurrent({{"kind", "rnn_language"}, {"embedding", 8}, {"hidden", 8}});
   EXPECT_EQ(Serving(recurrent.path()).model().abilities, (Abilities{"complete"}));
 }
@@ -82,6 +85,15 @@ TEST(Hub, Encoders) {
       "labels": ["cat", "dog"], "score": false, "vocabulary": )" +
                                         std::to_string(service.model().model->vocabulary()) + "}"));
   EXPECT_EQ(Serving(TinyEncoder().path()).model().abilities, (Abilities{"embed", "attention"}));
+  const TinyEncoder universal({{"kind", "universal_encoder"},
+                               {"width", 16},
+                               {"heads", 2},
+                               {"hidden", 24},
+                               {"labels", 2},
+                               {"masked_head", true}},
+                              {.labels = {"cat", "dog"}});
+  EXPECT_EQ(Serving(universal.path()).model().abilities,
+            (Abilities{"embed", "attention", "classify", "fill"}));
 }
 
 TEST(Hub, OnlyModelsWithAttentionOfferIt) {

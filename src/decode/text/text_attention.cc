@@ -120,6 +120,7 @@ TextAttention look_at(const LoadedFolder& model, const LanguageModel& language,
   found.target = pieces(*model.tokenizers.target, ids);
   AttentionScope scope;
   language.logits(Tensor::from_ints(ids, {1, std::ssize(ids)}));
+  found.pondering = scope.pondering();
   found.maps = scope.take();
   return found;
 }
@@ -140,6 +141,7 @@ TextAttention look_at(const LoadedFolder& model, const TextEncoder& encoder,
   const TextBatch batch =
       to_tensors(pad_texts(texts, std::span(&only, 1), tokenizer.special().pad));
   encoder.summary(encoder.hidden(batch), batch);  // there are those that attend only to sum up
+  found.pondering = scope.pondering();
   found.maps = scope.take();
   return found;
 }

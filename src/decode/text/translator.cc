@@ -69,6 +69,10 @@ Translator::Translator(const LoadedTranslator& model, const TranslatorOptions& o
       lines_(model.config.training_lines.value_or(TrainingLines())) {
   options_.decode.special = model.tokenizers.target->special();
   options_.decode.vocabulary = model.tokenizers.target->size();
+  if (options_.longest == 0) {
+    constexpr int64_t kLongest = 256;
+    options_.longest = std::max(kLongest, lines_.most_tokens + (model.config.source_end ? 1 : 0));
+  }
   if (const int64_t most = model.model->longest(); most > 0) {
     options_.longest = std::min(options_.longest, most - 1);
   }

@@ -24,8 +24,10 @@ namespace heed {
 struct TranslatorOptions {
   DecodeOptions decode = {};
   int64_t batch_tokens = 4096;  // padded source tokens times the beam
-  int64_t longest = 256;        // sentences with more tokens are cut
-  OnDecoded on_decoded = {};    // hears how far a call of translate() is
+  // Sentences with more tokens are cut; 0: more than 256, unless the model learned from longer
+  // ones.
+  int64_t longest = 0;
+  OnDecoded on_decoded = {};  // hears how far a call of translate() is
 };
 
 struct TranslatedText {

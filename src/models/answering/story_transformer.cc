@@ -33,17 +33,17 @@ StoryTransformer::StoryTransformer(const Scope& s, const StoryTransformerConfig&
   check(config.vocabulary > 0,
         "[story transformer] the vocabulary has {} words and there are {} answers, expected some",
         config.vocabulary, config.answers);
+  check(config.universal || config.transition == "feed_forward",
+        "[story transformer] transition is {}, which only a universal one has: set model.universal "
+        "= true",
+        config.transition);
   const PositionsConfig places{.width = config.width};
   if (config.universal) {
-    UniversalConfig stack{.layer = story_layer(config),
-                          .positions = places,
-                          .steps = config.layers,
-                          .final_norm = config.pre_norm,
-                          .label = "encoder"};
-    if (config.halting) {
-      stack.halting = {.threshold = config.halting_threshold, .cost = config.ponder_cost};
-    }
-    universal_.emplace(s / "encoder", stack);
+    universal_.emplace(s / "encoder", config.applied_to({.layer = story_layer(config),
+                                                         .positions = places,
+                                                         .steps = config.layers,
+                                                         .final_norm = config.pre_norm,
+                                                         .label = "encoder"}));
   } else {
     positions_.emplace(s / "positions", places);
     layers_.emplace(s / "encoder", StackConfig{.layer = story_layer(config),

@@ -14,13 +14,14 @@
 #include "base/config.h"
 #include "models/answering/answering_model.h"
 #include "models/answering/sentence_encoder.h"
+#include "models/universal_options.h"
 #include "nn/layer_stack.h"
 #include "nn/positions.h"
 #include "nn/universal/universal_stack.h"
 
 namespace heed {
 
-struct StoryTransformerConfig {
+struct StoryTransformerConfig : UniversalOptions {
   int64_t vocabulary = 1000;
   int64_t answers = 2;
   int64_t width = 128;
@@ -28,9 +29,6 @@ struct StoryTransformerConfig {
   int64_t hidden = 512;
   int64_t layers = 6;
   bool universal = true;
-  bool halting = true;
-  float halting_threshold = 0.99F;
-  float ponder_cost = 0.01F;
   bool pre_norm = false;
   float dropout = 0.1F;
   float attention_dropout = 0.0F;
@@ -49,11 +47,6 @@ struct StoryTransformerConfig {
     v("layers", layers, "number of layers, or how often the one layer is applied, at most",
       {.least = 1, .most = 1000});
     v("universal", universal, "one layer, applied again and again; false: layers of their own");
-    v("halting", halting, "each sentence halts by itself; false: all take all steps");
-    v("halting_threshold", halting_threshold,
-      "a sentence halts when its probabilities of halting add up to this", {.least = 0, .most = 1});
-    v("ponder_cost", ponder_cost, "what a step of a sentence adds to the loss",
-      {.least = 0, .most = 100});
     v("pre_norm", pre_norm, "layer norm before each branch instead of after it");
     v("dropout", dropout, "dropout of sentences and branches", {.least = 0, .most = 0.99});
     v("attention_dropout", attention_dropout, "dropout of attention weights",
@@ -61,6 +54,7 @@ struct StoryTransformerConfig {
     v("memory", memory, "facts of a story that are read, the newest ones",
       {.least = 1, .most = 65536});
     v("sentence", sentence, "most words of a sentence", {.least = 1, .most = 1024});
+    UniversalOptions::fields(v);
   }
 };
 

@@ -1,9 +1,10 @@
 #include "models/language/bert.h"
 
+#include <utility>
+#include <vector>
+
 #include "base/error.h"
-#include "models/select.h"
 #include "ops/pointwise.h"
-#include "ops/shape/shape.h"
 
 namespace heed {
 namespace {
@@ -24,6 +25,20 @@ LayerConfig layer_config(const BertConfig& config) {
           .branch_standard_deviation = config.initializer_range};
 }
 
+TextHeadsConfig heads_config(const BertConfig& config) {
+  return {.name = "bert",
+          .width = config.width,
+          .vocabulary = config.vocabulary,
+          .activation = activation_of(config.activation),
+          .epsilon = config.epsilon,
+          .standard_deviation = config.initializer_range,
+          .dropout = config.head_dropout,
+          .pooler = config.pooler,
+          .masked_head = config.masked_head,
+          .next_head = config.next_head,
+          .labels = config.labels};
+}
+
 }  // namespace
 
 Bert::Bert(const Scope& s, const BertConfig& config)
@@ -38,28 +53,7 @@ Bert::Bert(const Scope& s, const BertConfig& config)
   for (int64_t i = 0; i < config.layers; ++i) {
     layers_.emplace_back(s / "layers" / i, layer_config(config), AttentionLabel{"encoder", i});
   }
-  add_heads(s);
-}
-
-void Bert::add_heads(const Scope& s) {
-  const int64_t width = config_.width;
-  const Init init = Init::normal(config_.initializer_range);
-  if (config_.pooler) {
-    pooler_.emplace(s / "pooler", width, width, true, init);
-  }
-  if (config_.masked_head) {
-    const Scope head = s / "masked";
-    masked_head_.emplace(
-        MaskedHead{.transform = Linear(head / "transform", width, width, true, init),
-                   .norm = LayerNorm(head / "norm", width, config_.epsilon),
-                   .bias = head.param("bias", {config_.vocabulary}, Init::constant(0.0F))});
-  }
-  if (config_.next_head) {
-    next_head_.emplace(s / "next", width, 2, true, init);
-  }
-  if (config_.labels > 0) {
-    classes_.emplace(s / "classes", width, config_.labels, true, init);
-  }
+  heads_.emplace(s, heads_config(config));  // behind the layers, as checkpoints have them
 }
 
 Tensor Bert::embed(const TextBatch& batch) const {
@@ -88,28 +82,19 @@ Tensor Bert::hidden(const TextBatch& batch) const {
 }
 
 Tensor Bert::summary(const Tensor& hidden, const TextBatch& /*batch*/) const {
-  const Tensor first = slice(hidden, 1, 0, 1).reshape({hidden.dim(0), hidden.dim(2)});  // [B,C]
-  return pooler_ ? (*pooler_)(first, Activation::tanh) : first;                         // [B,C]
+  return heads_->summary(hidden);  // [B,C]
 }
 
 Tensor Bert::classes(const TextBatch& batch) const {
-  check(classes_.has_value(),
-        "[bert] this model has no head for classes: train one with a "
-        "recipe of task \"classify\"");
-  return (*classes_)(dropout(summary(hidden(batch), batch), config_.head_dropout));  // [B,K]
+  return heads_->classes(hidden(batch));  // [B,K]
 }
 
 Tensor Bert::words(const Tensor& hidden, const Tensor& places) const {
-  check(masked_head_.has_value(), "[bert] this model has no head for masked words");
-  const Tensor rows = hidden.reshape({hidden.dim(0) * hidden.dim(1), hidden.dim(2)});
-  const Tensor x = masked_head_->transform(index_select(rows, 0, places),
-                                           activation_of(config_.activation));  // [N,C]
-  return tokens_.logits(masked_head_->norm(x), masked_head_->bias);             // [N,V]
+  return heads_->words(hidden, places, tokens_);  // [N,V]
 }
 
-Tensor Bert::follows(const Tensor& hidden, const TextBatch& batch) const {
-  check(next_head_.has_value(), "[bert] this model has no head for following texts");
-  return (*next_head_)(summary(hidden, batch));  // [B,2]
+Tensor Bert::follows(const Tensor& hidden, const TextBatch& /*batch*/) const {
+  return heads_->follows(hidden);  // [B,2]
 }
 
 ModelSpec spec_of(const BertConfig& config) {

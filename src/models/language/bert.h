@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "models/language/text_heads.h"
 #include "models/model.h"
 #include "nn/transformer.h"
 
@@ -74,14 +75,7 @@ class Bert : public TextEncoder, public MaskedModel {
   int64_t longest() const override { return config_.longest; }
 
  private:
-  struct MaskedHead {
-    Linear transform;
-    LayerNorm norm;
-    Parameter bias;  // [V]
-  };
-
   Tensor embed(const TextBatch& batch) const;  // [B,T,C]
-  void add_heads(const Scope& s);
 
   BertConfig config_;
   Embedding tokens_;
@@ -89,10 +83,7 @@ class Bert : public TextEncoder, public MaskedModel {
   Embedding types_;
   LayerNorm embedding_norm_;
   std::vector<TransformerLayer> layers_;
-  std::optional<Linear> pooler_;
-  std::optional<MaskedHead> masked_head_;
-  std::optional<Linear> next_head_;
-  std::optional<Linear> classes_;
+  std::optional<TextHeads> heads_;
 };
 
 // For the registry: models/spec.h.

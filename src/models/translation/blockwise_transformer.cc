@@ -27,9 +27,4 @@ Tensor BlockwiseTransformer::propose(const Tensor& hidden, int64_t head) const {
   return project(heads_(hidden, head));  // [..., V]
 }
 
-Tensor BlockwiseTransformer::hidden(const Batch& batch) const {
-  const Tensor memory = encode(batch.source, batch.source_lengths);       // [B,S,C]
-  return Transformer::hidden(batch.input, memory, batch.source_lengths);  // [B,T,C]
-}
-
 }  // namespace heed

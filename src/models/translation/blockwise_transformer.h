@@ -27,8 +27,6 @@ class BlockwiseTransformer : public Transformer, public BlockwiseModel {
   int64_t block() const override { return heads_.block(); }
   Tensor propose(const Tensor& hidden) const override;
   Tensor propose(const Tensor& hidden, int64_t head) const override;
-  // Teacher forcing, as far as the heads: [B,T,C].
-  Tensor hidden(const Batch& batch) const;
 
  private:
   ProposalHeads heads_;

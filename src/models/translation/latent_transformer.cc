@@ -106,6 +106,10 @@ LatentTransformer::LatentTransformer(const Scope& s, const LatentTransformerConf
         "[latent_transformer] residual is {}, timing_every_layer {} and positions {}, expected "
         "true, false and any but relative",
         config.residual, config.timing_every_layer, config.positions);
+  check(
+      config.random_offset == 0,
+      "[latent_transformer] random_offset is {}, expected 0: latents count from the first position",
+      config.random_offset);
   for (int64_t n = 1, i = 0; n < config.shorten; n *= 2, ++i) {
     down_.emplace_back(s / "down" / i, 2 * config.width, config.width);
     up_.emplace_back(s / "up" / i, config.width, 2 * config.width);

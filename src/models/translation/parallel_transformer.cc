@@ -49,6 +49,9 @@ ParallelTransformer::ParallelTransformer(const Scope& s, const ParallelTransform
   check(config.positions != "relative",
         "[parallel transformer] positions are relative, which a decoder looks back with: set "
         "model.positions to sinusoidal or learned");
+  check(config.random_offset == 0,
+        "[parallel transformer] random_offset is {}, expected 0: all positions are said at once",
+        config.random_offset);
   check(config.fertilities != 1,
         "[parallel transformer] fertilities are 1, expected 0 or more "
         "than 1: every token would be copied 0 times");

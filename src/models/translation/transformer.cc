@@ -1,5 +1,6 @@
 #include "models/translation/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -37,6 +38,14 @@ PositionsConfig positions_config(const TransformerConfig& config) {
           .width = config.width,
           .longest = config.longest,
           .first = config.first_position};
+}
+
+std::vector<int64_t> pair_offsets(const TransformerConfig& config, const Batch& batch) {
+  const int64_t length = std::max(batch.source.dim(1), batch.input.dim(1));
+  const int64_t most = config.positions == "learned"
+                           ? std::min(config.random_offset, config.longest - length)
+                           : config.random_offset;
+  return random_offsets(batch.source.dim(0), most);
 }
 
 Init embedding_init(const TransformerConfig& config) {
@@ -96,8 +105,8 @@ Tensor Transformer::target_vectors(const Tensor& ids) const {
   return target_embedding_(ids, std::sqrt(static_cast<float>(config_.width)));  // [B,T,C]
 }
 
-Tensor Transformer::embed_source(const Tensor& ids) const {
-  return dropout(encoder_positions_(source_vectors(ids)), config_.dropout);  // [B,S,C]
+Tensor Transformer::embed_source(const Tensor& ids, const Places& places) const {
+  return dropout(encoder_positions_(source_vectors(ids), places), config_.dropout);  // [B,S,C]
 }
 
 Tensor Transformer::place(const Tensor& vectors, const Places& places) const {
@@ -126,9 +135,14 @@ Tensor Transformer::project(const Tensor& x) const {
 }
 
 Tensor Transformer::encode(const Tensor& source, const Tensor& lengths) const {
-  Residual stream{embed_source(source), Tensor()};  // [B,S,C]
+  return encode(source, lengths, {});  // [B,S,C]
+}
+
+Tensor Transformer::encode(const Tensor& source, const Tensor& lengths,
+                           const Places& places) const {
+  Residual stream{embed_source(source, places), Tensor()};  // [B,S,C]
   for (size_t i = 0; i < encoder_.size(); ++i) {
-    stream = encoder_[i](with_timing(std::move(stream), i), {.self = {.lengths = lengths}});
+    stream = encoder_[i](with_timing(std::move(stream), i, places), {.self = {.lengths = lengths}});
   }
   return finish(encoder_norm_, stream);  // [B,S,C]
 }
@@ -182,9 +196,18 @@ Tensor Transformer::finish(const std::optional<LayerNorm>& norm, Residual& strea
   return config_.residual ? add(stream.x, branch) : branch;
 }
 
+Tensor Transformer::hidden(const Batch& batch) const {
+  const std::vector<int64_t> offsets = pair_offsets(config_, batch);
+  DecoderContext context;
+  context.self.causal = true;
+  context.places = {.past = offsets};
+  context.encoded = encode(batch.source, batch.source_lengths, context.places);  // [B,S,C]
+  context.memory_lengths = batch.source_lengths;
+  return hidden(embed_target(batch.input, context.places), context);  // [B,T,C]
+}
+
 Tensor Transformer::logits(const Batch& batch) const {
-  const Tensor memory = encode(batch.source, batch.source_lengths);  // [B,S,C]
-  return decode(batch.input, memory, batch.source_lengths);          // [B,T,V]
+  return project(hidden(batch));  // [B,T,V]
 }
 
 std::unique_ptr<DecodeState> Transformer::start(const Tensor& source, const Tensor& lengths,

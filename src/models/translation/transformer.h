@@ -29,6 +29,7 @@ struct TransformerConfig {
   std::string positions = "sinusoidal";
   int64_t longest = 1024;
   int64_t first_position = 0;
+  int64_t random_offset = 0;
   int64_t relative_distance = 16;
   bool tied_output = true;
   bool output_bias = false;
@@ -61,6 +62,10 @@ struct TransformerConfig {
     v("longest", longest, "longest sequence in tokens, with learned positions",
       {.least = 1, .most = 1 << 20});
     v("first_position", first_position, "number of the first position", {.least = 0, .most = 1024});
+    v("random_offset", random_offset,
+      "in training, source and target of a pair begin together at a random position up to this; 0: "
+      "at the first",
+      {.least = 0, .most = 1 << 20});
     v("relative_distance", relative_distance, "largest distance that relative positions tell apart",
       {.least = 1, .most = 65536});
     v("tied_output", tied_output, "use the target embedding as the output projection");
@@ -111,6 +116,7 @@ class Transformer : public Seq2SeqModel, public VerifyingModel {
   // With the positions of the target.
   Tensor place(const Tensor& vectors, const Places& places = {}) const;      // [B,T,C]
   Tensor hidden(const Tensor& placed, const DecoderContext& context) const;  // [B,T,C]
+  Tensor hidden(const Batch& batch) const;  // [B,T,C]: teacher forcing, before the projection
   // The same of target i32 [B,T] as a whole, given memory [B,S,C].
   Tensor hidden(const Tensor& target, const Tensor& memory, const Tensor& lengths) const;
   Tensor project(const Tensor& hidden) const;  // [..., C] -> logits [..., V]
@@ -118,8 +124,9 @@ class Transformer : public Seq2SeqModel, public VerifyingModel {
  private:
   struct State;
 
-  Tensor embed_source(const Tensor& ids) const;                             // [B,S] -> [B,S,C]
+  Tensor embed_source(const Tensor& ids, const Places& places = {}) const;  // [B,S] -> [B,S,C]
   Tensor embed_target(const Tensor& ids, const Places& places = {}) const;  // [B,T] -> [B,T,C]
+  Tensor encode(const Tensor& source, const Tensor& lengths, const Places& places) const;
   Residual with_timing(Residual stream, size_t layer, const Places& places = {}) const;
   Tensor finish(const std::optional<LayerNorm>& norm, Residual& stream) const;
   // What follows tokens i32 [R,T] after those that the state has seen, which moves on: [R,T,C].
@@ -146,6 +153,8 @@ struct StackKind {
 };
 LayerConfig layer_config(const TransformerConfig& config, const StackKind& kind);
 PositionsConfig positions_config(const TransformerConfig& config);
+// Where the pairs of a batch begin, if the configuration asks for it and a tape is in scope.
+std::vector<int64_t> pair_offsets(const TransformerConfig& config, const Batch& batch);
 Init embedding_init(const TransformerConfig& config);
 
 // For the registry: models/spec.h.

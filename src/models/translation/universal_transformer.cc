@@ -9,15 +9,11 @@ namespace heed {
 namespace {
 
 UniversalConfig stack_config(const UniversalTransformerConfig& config, const StackKind& kind) {
-  UniversalConfig stack{.layer = layer_config(config, kind),
-                        .positions = positions_config(config),
-                        .steps = kind.cross ? config.decoder_layers : config.encoder_layers,
-                        .final_norm = config.final_norm,
-                        .label = kind.cross ? "decoder" : "encoder"};
-  if (config.halting) {
-    stack.halting = {.threshold = config.halting_threshold, .cost = config.ponder_cost};
-  }
-  return stack;
+  return config.applied_to({.layer = layer_config(config, kind),
+                            .positions = positions_config(config),
+                            .steps = kind.cross ? config.decoder_layers : config.encoder_layers,
+                            .final_norm = config.final_norm,
+                            .label = kind.cross ? "decoder" : "encoder"});
 }
 
 }  // namespace
@@ -52,16 +48,26 @@ Tensor UniversalTransformer::project(const Tensor& x) const {
   return output_ ? (*output_)(x) : target_embedding_.logits(x);
 }
 
-Tensor UniversalTransformer::encode(const Tensor& source, const Tensor& lengths) const {
+Tensor UniversalTransformer::encode(const Tensor& source, const Tensor& lengths,
+                                    const Places& places) const {
   const Embedding& embedding = source_embedding_ ? *source_embedding_ : target_embedding_;
-  return encoder_(vectors(source, embedding), {.lengths = lengths}, lengths);  // [B,S,C]
+  UniversalStack::Context context;
+  context.self.lengths = lengths;
+  context.lengths = lengths;
+  context.places = places;
+  return encoder_(vectors(source, embedding), context);  // [B,S,C]
 }
 
 Tensor UniversalTransformer::logits(const Batch& batch) const {
-  const StackMemory memory{.vectors = encode(batch.source, batch.source_lengths),  // [B,S,C]
-                           .lengths = batch.source_lengths};
-  const Tensor x = vectors(batch.input, target_embedding_);                     // [B,T,C]
-  return project(decoder_(x, {.causal = true}, batch.target_lengths, memory));  // [B,T,V]
+  const std::vector<int64_t> offsets = pair_offsets(config_, batch);
+  const Places places{.past = offsets};
+  const Tensor memory = encode(batch.source, batch.source_lengths, places);  // [B,S,C]
+  UniversalStack::Context context;
+  context.self.causal = true;
+  context.lengths = batch.target_lengths;
+  context.memory = {.vectors = memory, .lengths = batch.source_lengths};
+  context.places = places;
+  return project(decoder_(vectors(batch.input, target_embedding_), context));  // [B,T,V]
 }
 
 std::unique_ptr<DecodeState> UniversalTransformer::start(const Tensor& source,
@@ -70,15 +76,15 @@ std::unique_ptr<DecodeState> UniversalTransformer::start(const Tensor& source,
   check(beam >= 1, "[universal transformer] a beam of {}, expected 1 or more", beam);
   auto state = std::make_unique<State>();
   state->decoder =
-      decoder_.start({.vectors = encode(source, lengths), .lengths = lengths, .beam = beam});
+      decoder_.start({.vectors = encode(source, lengths, {}), .lengths = lengths, .beam = beam});
   return state;
 }
 
 Tensor UniversalTransformer::step(const Tensor& tokens, DecodeState& state) const {
   const int64_t rows = tokens.size();
-  const Tensor x = vectors(tokens.reshape({rows, 1}), target_embedding_);  // [R,1,C]
-  const Tensor y = decoder_.step(x, static_cast<State&>(state).decoder);   // [R,1,C]
-  return project(y).reshape({rows, config_.vocabulary});                   // [R,V]
+  const Tensor x = vectors(tokens.reshape({rows, 1}), target_embedding_);     // [R,1,C]
+  const Tensor y = decoder_.step(x, static_cast<State&>(state).decoder, {});  // [R,1,C]
+  return project(y).reshape({rows, config_.vocabulary});                      // [R,V]
 }
 
 void UniversalTransformer::select(DecodeState& state, std::span<const int64_t> sources,

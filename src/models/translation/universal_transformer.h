@@ -8,24 +8,17 @@
 
 #include "models/model.h"
 #include "models/translation/transformer.h"
+#include "models/universal_options.h"
 #include "nn/universal/universal_stack.h"
 
 namespace heed {
 
 // encoder_layers and decoder_layers are how often a layer is applied, at most.
-struct UniversalTransformerConfig : TransformerConfig {
-  bool halting = true;
-  float halting_threshold = 0.99F;
-  float ponder_cost = 0.01F;
-
+struct UniversalTransformerConfig : TransformerConfig, UniversalOptions {
   template <typename Visitor>
   void fields(Visitor& v) {
     TransformerConfig::fields(v);
-    v("halting", halting, "each position halts by itself; false: all take all steps");
-    v("halting_threshold", halting_threshold,
-      "a position halts when its probabilities of halting add up to this", {.least = 0, .most = 1});
-    v("ponder_cost", ponder_cost, "what a step of a position adds to the loss",
-      {.least = 0, .most = 100});
+    UniversalOptions::fields(v);
   }
 };
 
@@ -45,7 +38,8 @@ class UniversalTransformer : public Seq2SeqModel {
  private:
   struct State;
 
-  Tensor encode(const Tensor& source, const Tensor& lengths) const;     // [B,S] -> [B,S,C]
+  // [B,S] -> [B,S,C]
+  Tensor encode(const Tensor& source, const Tensor& lengths, const Places& places) const;
   Tensor vectors(const Tensor& ids, const Embedding& embedding) const;  // [B,T] -> [B,T,C]
   Tensor project(const Tensor& x) const;                                // [...,C] -> [...,V]
 

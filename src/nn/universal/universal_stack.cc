@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "nn/loss_scope.h"
 #include "nn/select_rows.h"
 #include "ops/pointwise.h"
@@ -35,8 +36,8 @@ UniversalStack::UniversalStack(const Scope& s, const UniversalConfig& config)
   }
 }
 
-Tensor UniversalStack::placed(const Tensor& x, int64_t step, int64_t past) const {
-  return add(positions_(x, past), times_.rows(step, step + 1).reshape({x.dim(2)}));
+Tensor UniversalStack::placed(const Tensor& x, int64_t step, const Places& places) const {
+  return add(positions_(x, places), times_.rows(step, step + 1).reshape({x.dim(2)}));
 }
 
 Tensor UniversalStack::applied(const Tensor& placed, const LayerContext& context) const {
@@ -61,7 +62,7 @@ Tensor UniversalStack::run(const Tensor& x, const Pass& pass) const {
     if (!pass.caches.empty()) {
       context.self.caches = {pass.caches[static_cast<size_t>(step)].get()};
     }
-    const Tensor at = placed(state, step, pass.past);  // [B,T,C]
+    const Tensor at = placed(state, step, pass.places);  // [B,T,C]
     if (halting && halting->all_halted()) {
       if (pass.caches.empty()) {
         break;
@@ -89,43 +90,90 @@ Tensor UniversalStack::run(const Tensor& x, const Pass& pass) const {
   return finish(result);
 }
 
-Tensor UniversalStack::operator()(const Tensor& x, const MixerContext& self, const Tensor& lengths,
-                                  const StackMemory& memory) const {
-  Pass pass{.lengths = lengths, .layer = {.self = self, .beam = memory.beam}};
-  if (memory.vectors.defined()) {
-    pass.layer.memory = {.kv = layer_.project_memory(memory.vectors), .lengths = memory.lengths};
+Tensor UniversalStack::operator()(const Tensor& x, const Context& context) const {
+  Pass pass{.lengths = context.lengths,
+            .places = context.places,
+            .layer = {.self = context.self, .beam = context.memory.beam}};
+  if (context.memory.vectors.defined()) {
+    pass.layer.memory = {.kv = layer_.project_memory(context.memory.vectors),
+                         .lengths = context.memory.lengths};  // [B,S,2,H,D]
   }
   return run(x, pass);
 }
 
 UniversalStack::State UniversalStack::start(const StackMemory& memory) const {
   State state;
-  state.memory = layer_.project_memory(memory.vectors);  // [B,S,2,H,D]
+  if (memory.vectors.defined()) {
+    state.memory = layer_.project_memory(memory.vectors);  // [B,S,2,H,D]
+    state.seen.resize(static_cast<size_t>(memory.vectors.dim(0) * memory.beam));
+  }
   state.lengths = memory.lengths;
   state.beam = memory.beam;
-  for (int64_t step = 0; step < config_.steps; ++step) {
-    state.caches.push_back(layer_.make_cache({.rows = memory.vectors.dim(0) * memory.beam}));
-  }
   return state;
 }
 
-Tensor UniversalStack::step(const Tensor& x, State& state) const {
-  const Pass pass{.past = state.past,
-                  .layer = {.self = {.causal = true},
-                            .memory = {.kv = state.memory, .lengths = state.lengths},
-                            .beam = state.beam},
-                  .caches = state.caches};
-  state.past += x.dim(1);
-  return run(x, pass);
+Tensor UniversalStack::step(const Tensor& x, State& state, const Next& next) const {
+  const int64_t rows = x.dim(0);
+  state.seen.resize(state.seen.empty() ? static_cast<size_t>(rows) : state.seen.size());
+  check(std::ssize(state.seen) == rows, "[universal stack] {} rows for a state of {}", rows,
+        state.seen.size());
+  add_caches(state, rows);
+  const Places places{.past = state.seen, .lengths = next.lengths};
+  Pass pass{.places = places,
+            .layer = {.self = {.causal = true, .stepwise = next.stepwise},
+                      .memory = {.kv = state.memory, .lengths = state.lengths},
+                      .beam = state.beam},
+            .caches = state.caches};
+  if (!next.lengths.empty()) {
+    const std::vector<int32_t> own(next.lengths.begin(), next.lengths.end());
+    pass.lengths = Tensor::from_ints(own, {rows});
+    pass.layer.self.lengths = pass.lengths;
+  }
+  Tensor y = run(x, pass);  // [R,T,C]
+  for (int64_t row = 0; row < rows; ++row) {
+    state.seen[static_cast<size_t>(row)] += places.length(row, x.dim(1));
+  }
+  return y;
+}
+
+void UniversalStack::add_caches(State& state, int64_t rows) const {
+  while (std::ssize(state.caches) < config_.steps) {
+    state.caches.push_back(layer_.make_cache({.rows = rows}));
+  }
+}
+
+void UniversalStack::State::select(std::span<const int64_t> rows) {
+  for (const std::unique_ptr<MixerCache>& cache : caches) {
+    cache->select(rows);
+  }
+  const std::vector<int64_t> old = std::exchange(seen, {});
+  for (const int64_t row : rows) {
+    seen.push_back(old.at(static_cast<size_t>(row)));
+  }
 }
 
 void UniversalStack::State::select(std::span<const int64_t> sources,
                                    std::span<const int64_t> rows) {
-  for (const std::unique_ptr<MixerCache>& cache : caches) {
-    cache->select(rows);
-  }
+  select(rows);
   memory = select_rows(memory, sources);
   lengths = select_rows(lengths, sources);
+}
+
+void UniversalStack::join(State& state, const State& more) const {
+  add_caches(state, 0);
+  for (size_t i = 0; i < more.caches.size(); ++i) {
+    state.caches[i]->join(*more.caches[i]);
+  }
+  state.seen.insert(state.seen.end(), more.seen.begin(), more.seen.end());
+}
+
+void UniversalStack::State::roll_back(std::span<const int64_t> dropped) {
+  for (const std::unique_ptr<MixerCache>& cache : caches) {
+    cache->roll_back(dropped);
+  }
+  for (size_t row = 0; row < seen.size(); ++row) {
+    seen[row] -= dropped[row];
+  }
 }
 
 }  // namespace heed

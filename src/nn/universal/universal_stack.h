@@ -32,37 +32,54 @@ class UniversalStack {
   // The layer is s / "layer", the norm s / "norm", halting s / "halting".
   UniversalStack(const Scope& s, const UniversalConfig& config);
 
-  // x [B,T,C] -> [B,T,C]. Positions past the lengths i32 [B], if defined, do not ponder.
-  Tensor operator()(const Tensor& x, const MixerContext& self, const Tensor& lengths,
-                    const StackMemory& memory = {}) const;
+  // What a pass knows of x besides its vectors.
+  struct Context {
+    MixerContext self = {};
+    Tensor lengths = {};      // i32 [B], or undefined: positions past them do not ponder
+    StackMemory memory = {};  // of a stack that attends to one
+    Places places = {};       // where x stands
+  };
+  // x [B,T,C] -> [B,T,C]
+  Tensor operator()(const Tensor& x, const Context& context) const;
 
-  // Decoding position by position.
+  // Decoding, a few positions at a time.
   struct State {
-    std::vector<std::unique_ptr<MixerCache>> caches;  // of each step, R rows
-    Tensor memory;                                    // [B,S,2,H,D]
+    std::vector<std::unique_ptr<MixerCache>> caches;  // of each step, R rows; none before the first
+    Tensor memory;                                    // [B,S,2,H,D], or undefined
     Tensor lengths;                                   // i32 [B]
     int64_t beam = 1;
-    int64_t past = 0;  // positions so far
+    std::vector<int64_t> seen;  // positions of each row so far
 
-    // As DecodeState's of a Seq2SeqModel: keeps these sources, and row r continues rows[r].
+    // Row r continues rows[r].
+    void select(std::span<const int64_t> rows);
+    // As DecodeState's of a Seq2SeqModel: also keeps these sources only.
     void select(std::span<const int64_t> sources, std::span<const int64_t> rows);
+    // Takes back the last positions of each row, which came with the last step.
+    void roll_back(std::span<const int64_t> dropped);
   };
-  State start(const StackMemory& memory) const;
-  // x [R,1,C], what stands at the next position -> [R,1,C]
-  Tensor step(const Tensor& x, State& state) const;
+  State start(const StackMemory& memory = {}) const;
+  struct Next {
+    std::span<const int64_t> lengths = {};  // of the T, how many belong to each row; empty: all
+    bool stepwise = false;                  // as in MixerContext
+  };
+  // x [R,T,C], what stands at the next positions -> [R,T,C]
+  Tensor step(const Tensor& x, State& state, const Next& next) const;
+  // Rows of another state come behind those of this one; neither has a memory.
+  void join(State& state, const State& more) const;
 
  private:
   // What a pass looks at: a context for each step of the layer.
   struct Pass {
     Tensor lengths = {};
-    int64_t past = 0;
+    Places places = {};
     LayerContext layer = {};
     std::span<const std::unique_ptr<MixerCache>> caches = {};  // of each step, or none
   };
-  Tensor run(const Tensor& x, const Pass& pass) const;                      // [B,T,C]
-  Tensor placed(const Tensor& x, int64_t step, int64_t past) const;         // [B,T,C]
-  Tensor applied(const Tensor& placed, const LayerContext& context) const;  // [B,T,C]
-  Tensor finish(const Tensor& x) const { return norm_ ? (*norm_)(x) : x; }  // [B,T,C]
+  void add_caches(State& state, int64_t rows) const;                         // unless it has them
+  Tensor run(const Tensor& x, const Pass& pass) const;                       // [B,T,C]
+  Tensor placed(const Tensor& x, int64_t step, const Places& places) const;  // [B,T,C]
+  Tensor applied(const Tensor& placed, const LayerContext& context) const;   // [B,T,C]
+  Tensor finish(const Tensor& x) const { return norm_ ? (*norm_)(x) : x; }   // [B,T,C]
 
   UniversalConfig config_;
   Positions positions_;

@@ -38,6 +38,7 @@ const kTasks = {
   questions: "Questions about stories",
   music: "Music",
   accompany: "Accompaniment",
+  algorithm: "Algorithm",
   image: "Images",
 };
 // What people quote for a task whose score is its loss.
