@@ -171,6 +171,22 @@ void eval(const EvalArguments& arguments) {
              std::exp(found.nats / static_cast<double>(std::max<int64_t>(size.words, 1))));
 }
 
+void add_image_options(Command& command, EvalArguments& arguments) {
+  const std::string images = "Options for image models";
+  command.option("--labels", arguments.image.test_labels, "MNIST's file of labels")
+      .value_name("FILE")
+      .group(images);
+  command
+      .option("--binarise", arguments.image.binarise,
+              "make pixels 0 or 1, by a threshold or by sampling once")
+      .choices({"no", "threshold", "sample"})
+      .show_default()
+      .group(images);
+  command.option("--images", arguments.images, "use only the first N images")
+      .range(1, 1 << 30)
+      .group(images);
+}
+
 }  // namespace
 
 void add_eval(Command& app) {
@@ -208,19 +224,7 @@ void add_eval(Command& app) {
   command.flag("--line-end", arguments->line_end,
                "end every line with the END token instead of a newline");
   add_precision(command, arguments->precision);
-  const std::string images = "Options for image models";
-  command.option("--labels", arguments->image.test_labels, "MNIST's file of labels")
-      .value_name("FILE")
-      .group(images);
-  command
-      .option("--binarise", arguments->image.binarise,
-              "make pixels 0 or 1, by a threshold or by sampling once")
-      .choices({"no", "threshold", "sample"})
-      .show_default()
-      .group(images);
-  command.option("--images", arguments->images, "use only the first N images")
-      .range(1, 1 << 30)
-      .group(images);
+  add_image_options(command, *arguments);
   command.example("Measure the perplexity of GPT-2",
                   "heed eval --model gpt2 --stride 512 wiki.test.raw");
   command.example("Measure a model trained line by line",
