@@ -9,6 +9,7 @@
 #include "data/text/examples.h"
 #include "data/text/lines.h"
 #include "decode/text/perplexity.h"
+#include "models/loss_model.h"
 #include "models/registry.h"
 #include "ops/shape/cast.h"
 #include "train/loss.h"
@@ -147,11 +148,9 @@ Tensor LanguageTask::segment_loss(const WindowBatch& batch, SegmentModel::Memory
   }
   const Tensor tokens = Tensor::from_ints(batch.window.input, shape);
   const Tensor targets = Tensor::from_ints(batch.window.target, shape);
-  const LossConfig loss = own_.train.config();
-  if (loss.kind == "cross_entropy" && loss.label_smoothing == 0.0F) {
-    return segments_->segment_loss(tokens, targets, memory);
-  }
-  return sequence_loss(segments_->segment(tokens, memory), targets, loss);
+  return plain_loss()
+             ? segments_->segment_loss(tokens, targets, memory)
+             : sequence_loss(segments_->segment(tokens, memory), targets, own_.train.config());
 }
 
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
@@ -164,7 +163,17 @@ Tensor LanguageTask::loss(const TaskBatch& batch) const {
                      Tensor::from_ints(window.target, {rows, length_ + future() - 1}));
 }
 
+// Whether the model's own loss is what the recipe wants.
+bool LanguageTask::plain_loss() const {
+  const LossConfig loss = own_.train.config();
+  return loss.kind == "cross_entropy" && loss.label_smoothing == 0.0F;
+}
+
 Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) const {
+  const auto* own = dynamic_cast<const LossModel*>(model_);
+  if (own != nullptr && plain_loss()) {
+    return own->loss(tokens, targets);
+  }
   return sequence_loss(model_->logits(tokens), targets, own_.train.config());
 }
 

@@ -90,6 +90,7 @@ class LanguageTask : public Task {
   };
 
   int64_t rows() const;
+  bool plain_loss() const;
   Tensor segment_loss(const WindowBatch& batch, SegmentModel::Memory& memory) const;
   std::vector<std::string> sample() const;
   TextSource source(std::vector<std::string> files) const;

@@ -176,6 +176,7 @@ Family gpt_family() {
            {"layers", 2}},
           {{"plain", {}},
            {"local_and_compressed", {{"attention", "LM"}, {"window", 4}}},
+           {"bands", {{"cutoffs", {4, 9}}, {"shrink", 2}}},
            {"output", {{"tied_output", false}}}}};
 }
 

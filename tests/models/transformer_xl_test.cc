@@ -91,7 +91,7 @@ TEST_P(TransformerXlTest, VerifiesAndTakesBack) {
 }
 
 // However a text is cut, each position sees the same memory before it.
-TEST_P(TransformerXlTest, EvaluationSaysWhatDecodingSays) {
+TEST_P(TransformerXlTest, EvaluationSaysWhatDecodingSaysStepByStep) {
   store_.allocate(GetParam().dtype, 3, ParameterStore::Use::inference);
   constexpr int64_t kLength = 40;
   const Tensor tokens = all_tokens(kLength);

@@ -355,8 +355,9 @@ Json from_huggingface(const Json& config, const std::function<bool(std::string_v
 
 Json to_huggingface(const Json& model) {
   const std::string kind = model.value("kind", "");
-  if (kind == "gpt2" && !model.value("attention", "").empty()) {
-    return Json::object();  // their GPT-2 has full attention only
+  if (kind == "gpt2" &&
+      (!model.value("attention", "").empty() || !model.value("cutoffs", Json::array()).empty())) {
+    return Json::object();  // their GPT-2 has full attention and one width only
   }
   return kind == "gpt2" ? gpt_to(model) : kind == "bert" ? bert_to(model) : Json::object();
 }

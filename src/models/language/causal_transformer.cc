@@ -58,8 +58,8 @@ Tensor CausalTransformer::logits(const Tensor& tokens, int64_t first) const {
   return project(hidden(tokens, {.past = past}, {}));  // [B,T,V]
 }
 
-Tensor CausalTransformer::loss(const Tensor& tokens, const Tensor& targets) const {
-  return cross_entropy(logits(tokens), targets);
+Tensor CausalTransformer::output_loss(const Tensor& x, const Tensor& targets) const {
+  return cross_entropy(project(x), targets);
 }
 
 Tensor CausalTransformer::next(const Tensor& tokens, std::span<const int64_t> lengths,

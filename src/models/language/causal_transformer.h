@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "models/loss_model.h"
 #include "models/model.h"
 #include "nn/positions.h"
 #include "nn/transformer.h"
@@ -23,13 +24,14 @@ struct CausalState : DecodeState {
   int64_t length(int64_t row) const { return seen.empty() ? 0 : seen[static_cast<size_t>(row)]; }
 };
 
-class CausalTransformer : public LanguageModel, public VerifyingModel {
+class CausalTransformer : public LanguageModel, public VerifyingModel, public LossModel {
  public:
   Tensor logits(const Tensor& tokens, int64_t first = 0) const override;
   // What the output projection sees: tokens i32 [B,T] -> [B,T,C]
   Tensor hidden(const Tensor& tokens) const { return hidden(tokens, {}, {}); }
-  // Mean cross-entropy of targets i32 [B,T].
-  Tensor loss(const Tensor& tokens, const Tensor& targets) const;
+  Tensor loss(const Tensor& tokens, const Tensor& targets) const override {
+    return output_loss(hidden(tokens), targets);
+  }
 
   std::unique_ptr<DecodeState> start() const override { return std::make_unique<CausalState>(); }
   Tensor step(const Tensor& tokens, DecodeState& state,
@@ -56,6 +58,8 @@ class CausalTransformer : public LanguageModel, public VerifyingModel {
   virtual Tensor layer_input(size_t /*layer*/, const Tensor& x, const Places& /*places*/) const {
     return x;
   }
+  // The mean cross-entropy of targets i32 [...], from what the output projection sees.
+  virtual Tensor output_loss(const Tensor& x, const Tensor& targets) const;
   // What attention may tell apart besides distances: i32 [B,T], or undefined.
   virtual Tensor labels(const Tensor& /*tokens*/) const { return {}; }
 

@@ -62,12 +62,16 @@ std::vector<LayerConfig> layer_configs(const GptConfig& config) {
 
 Gpt::Gpt(const Scope& s, const GptConfig& config)
     : config_(config),
-      tokens_(s / "tokens", config.vocabulary, config.width,
-              Init::normal(config.initializer_range)),
+      tokens_(s / "tokens", {.vocabulary = config.vocabulary,
+                             .width = config.width,
+                             .cutoffs = config.cutoffs,
+                             .shrink = config.shrink,
+                             .tied = config.tied_output,
+                             .standard_deviation = config.initializer_range}),
       positions_(s / "positions", config.context, config.width,
                  Init::waves(config.initializer_range)) {
   build(s, {.name = "gpt", .layers = layer_configs(config)});
-  if (!config.tied_output) {
+  if (!config.tied_output && !tokens_.adaptive()) {
     output_.emplace(s / "output", config.width, config.vocabulary, false,
                     Init::normal(config.initializer_range));
   }
@@ -92,6 +96,10 @@ Tensor Gpt::embed(const Tensor& tokens, const Places& places) const {
 }
 
 Tensor Gpt::project(const Tensor& x) const { return output_ ? (*output_)(x) : tokens_.logits(x); }
+
+Tensor Gpt::output_loss(const Tensor& x, const Tensor& targets) const {
+  return output_ ? CausalTransformer::output_loss(x, targets) : tokens_.loss(x, targets);
+}
 
 ModelSpec spec_of(const GptConfig& config) {
   return {.width = config.width,

@@ -7,6 +7,7 @@
 
 #include "base/config.h"
 #include "models/language/causal_transformer.h"
+#include "nn/adaptive/token_table.h"
 
 namespace heed {
 
@@ -27,6 +28,8 @@ struct GptConfig {
   std::string attention = "";
   int64_t window = 256;
   int64_t compression = 3;
+  std::vector<int64_t> cutoffs;
+  int64_t shrink = 4;
 
   template <typename Visitor>
   void fields(Visitor& v) {
@@ -54,6 +57,13 @@ struct GptConfig {
     v("window", window, "window of local attention in tokens", {.least = 1, .most = 1 << 20});
     v("compression", compression, "tokens that memory-compressed attention merges into one key",
       {.least = 2, .most = 1024});
+    v("cutoffs", cutoffs,
+      "for large vocabularies: ids at which bands of rarer words begin, with narrower vectors and "
+      "a "
+      "softmax of their own; empty: none",
+      {.least = 1});
+    v("shrink", shrink, "how many times narrower the vectors of each band are than the one before",
+      {.least = 1, .most = 64});
   }
 };
 
@@ -71,9 +81,10 @@ class Gpt : public CausalTransformer {
 
  private:
   Tensor embed(const Tensor& tokens, const Places& places) const override;
+  Tensor output_loss(const Tensor& x, const Tensor& targets) const override;
 
   GptConfig config_;
-  Embedding tokens_;
+  TokenTable tokens_;
   Embedding positions_;
   std::optional<Linear> output_;
 };

@@ -6,7 +6,6 @@
 #include "autograd/tape.h"
 #include "base/error.h"
 #include "nn/segment/segment_attention.h"
-#include "ops/loss/cross_entropy.h"
 #include "ops/pointwise.h"
 #include "ops/shape/shape.h"
 
@@ -56,25 +55,22 @@ Tensor whole_word_dropout(const Tensor& x, const Tensor& tokens, int64_t vocabul
 
 }  // namespace
 
-TransformerXl::TransformerXl(const Scope& s, const TransformerXlConfig& config) : config_(config) {
-  const Init init = Init::normal(config.initializer_range);
-  if (config.cutoffs.empty()) {
-    tokens_.emplace(s / "tokens", config.vocabulary, config.width, init);
-  } else {
-    adaptive_.emplace(s / "tokens", AdaptiveConfig{.vocabulary = config.vocabulary,
-                                                   .width = config.width,
-                                                   .cutoffs = config.cutoffs,
-                                                   .shrink = config.shrink,
-                                                   .tied = config.tied_output,
-                                                   .standard_deviation = config.initializer_range});
-  }
+TransformerXl::TransformerXl(const Scope& s, const TransformerXlConfig& config)
+    : config_(config),
+      tokens_(s / "tokens", {.vocabulary = config.vocabulary,
+                             .width = config.width,
+                             .cutoffs = config.cutoffs,
+                             .shrink = config.shrink,
+                             .tied = config.tied_output,
+                             .standard_deviation = config.initializer_range}) {
   const auto distances = std::make_shared<const Distances>(config.width);
   build(s, {.name = "transformer_xl",
             .layers = std::vector<LayerConfig>(static_cast<size_t>(config.layers),
                                                xl_layer(config, distances)),
             .memory = decoding_memory() + 1});  // and the position itself
-  if (!config.tied_output && !adaptive_) {
-    output_.emplace(s / "output", config.width, config.vocabulary, false, init);
+  if (!config.tied_output && !tokens_.adaptive()) {
+    output_.emplace(s / "output", config.width, config.vocabulary, false,
+                    Init::normal(config.initializer_range));
   }
 }
 
@@ -86,16 +82,13 @@ std::unique_ptr<DecodeState> TransformerXl::start_with(int64_t memory) const {
 }
 
 Tensor TransformerXl::embed(const Tensor& tokens, const Places& /*places*/) const {
-  const Tensor x = adaptive_ ? adaptive_->embed(tokens) : (*tokens_)(tokens);  // [B,T,C]
-  return row_dropout(whole_word_dropout(x, tokens, config_.vocabulary, config_.word_dropout),
-                     config_.embedding_dropout);  // [B,T,C]
+  return row_dropout(
+      whole_word_dropout(tokens_(tokens), tokens, config_.vocabulary, config_.word_dropout),
+      config_.embedding_dropout);  // [B,T,C]
 }
 
 Tensor TransformerXl::project(const Tensor& x) const {
-  if (adaptive_) {
-    return adaptive_->log_probabilities(x);  // [..., V]
-  }
-  return output_ ? (*output_)(x) : tokens_->logits(x);  // [..., V]
+  return output_ ? (*output_)(x) : tokens_.logits(x);  // [..., V]
 }
 
 Tensor TransformerXl::segment_hidden(const Tensor& tokens, Memory& memory) const {
@@ -122,8 +115,11 @@ Tensor TransformerXl::segment(const Tensor& tokens, Memory& memory) const {
 
 Tensor TransformerXl::segment_loss(const Tensor& tokens, const Tensor& targets,
                                    Memory& memory) const {
-  const Tensor x = segment_hidden(tokens, memory);  // [B,T,C]
-  return adaptive_ ? adaptive_->loss(x, targets) : cross_entropy(project(x), targets);
+  return output_loss(segment_hidden(tokens, memory), targets);
+}
+
+Tensor TransformerXl::output_loss(const Tensor& x, const Tensor& targets) const {
+  return output_ ? CausalTransformer::output_loss(x, targets) : tokens_.loss(x, targets);
 }
 
 Tensor TransformerXl::extend(const Tensor& tokens, DecodeState& state) const {

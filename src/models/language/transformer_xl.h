@@ -8,7 +8,7 @@
 #include "base/config.h"
 #include "models/language/causal_transformer.h"
 #include "models/segment_model.h"
-#include "nn/adaptive/adaptive_vocabulary.h"
+#include "nn/adaptive/token_table.h"
 
 namespace heed {
 
@@ -99,13 +99,13 @@ class TransformerXl : public CausalTransformer, public SegmentModel {
  private:
   Tensor embed(const Tensor& tokens, const Places& places) const override;
   Tensor project(const Tensor& x) const override;
+  Tensor output_loss(const Tensor& x, const Tensor& targets) const override;
   // What the output projection sees of a segment: [B,T,C]
   Tensor segment_hidden(const Tensor& tokens, Memory& memory) const;
 
   TransformerXlConfig config_;
-  std::optional<Embedding> tokens_;
+  TokenTable tokens_;
   std::optional<Linear> output_;
-  std::optional<AdaptiveVocabulary> adaptive_;  // in the place of both
 };
 
 // For the registry: models/spec.h.
