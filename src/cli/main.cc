@@ -14,10 +14,6 @@
 #include "cli/output.h"
 #include "kernels/cpu.h"
 
-namespace heed::cli {
-void add_ask(Command& app);
-}  // namespace heed::cli
-
 namespace {
 
 // Every command, in the order of the help; commands of the same group stand together there.

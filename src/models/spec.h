@@ -14,7 +14,7 @@
 
 namespace heed {
 
-enum class ModelInterface { translation, language, encoder, image };
+enum class ModelInterface { translation, language, encoder, image, answering };
 
 struct ModelSpec {
   // The registry fills in these two.

@@ -116,7 +116,7 @@ std::optional<ModelInterface> interface_of(const std::string& folder) {
 
 void eval(const EvalArguments& arguments) {
   const std::optional<ModelInterface> interface = interface_of(arguments.model);
-  if (interface == kAnsweringInterface) {
+  if (interface == ModelInterface::answering) {
     eval_stories(arguments);
     return;
   }

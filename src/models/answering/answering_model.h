@@ -9,8 +9,6 @@
 
 namespace heed {
 
-inline constexpr ModelInterface kAnsweringInterface = static_cast<ModelInterface>(4);
-
 // The first of a vocabulary's words that are answers; those before it are special tokens. So a
 // model may say an answer with the vector of the word.
 inline constexpr int64_t kFirstAnswer = 4;
@@ -36,7 +34,7 @@ struct StoryBatch {
 class AnsweringModel : public Model {
  public:
   static constexpr const char* kWhat = "a model that answers questions about stories";
-  static constexpr ModelInterface kInterface = kAnsweringInterface;
+  static constexpr ModelInterface kInterface = ModelInterface::answering;
 
   // Scores of the answers, [B,A].
   virtual Tensor answers(const StoryBatch& batch) const = 0;

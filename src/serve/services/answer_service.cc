@@ -8,7 +8,7 @@ AnswerService::AnswerService(std::shared_ptr<const LoadedAnswerer> model, int64_
     : ListService(turn_sentences), model_(std::move(model)), turn_sentences_(turn_sentences) {}
 
 bool AnswerService::serves(const ModelSpec& spec, const FolderConfig& /*config*/) {
-  return spec.interface == kAnsweringInterface;
+  return spec.interface == ModelInterface::answering;
 }
 
 std::unique_ptr<AnswerService> AnswerService::load(const FolderToServe& folder) {
