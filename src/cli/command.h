@@ -60,7 +60,6 @@ std::string shell_word(const std::string& word);
 void warn_skipped(const std::string& skipped);
 
 void add_bench(Command& app);
-void add_ask(Command& app);
 void add_train(Command& app);
 void add_distil(Command& app);
 void add_translate(Command& app);
