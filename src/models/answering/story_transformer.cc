@@ -55,7 +55,7 @@ StoryTransformer::StoryTransformer(const Scope& s, const StoryTransformerConfig&
 
 Tensor StoryTransformer::encoded(const Tensor& x, const Tensor& lengths) const {
   if (universal_) {
-    return (*universal_)(x, {.lengths = lengths}, lengths);  // [B,T,C]
+    return (*universal_)(x, {.self = {.lengths = lengths}, .lengths = lengths});  // [B,T,C]
   }
   return (*layers_)((*positions_)(x), {.lengths = lengths});  // [B,T,C]
 }
