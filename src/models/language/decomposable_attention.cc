@@ -1,7 +1,6 @@
 #include "models/language/decomposable_attention.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "ops/attention/attention.h"
@@ -82,15 +81,15 @@ Tensor places_of(const TextBatch& batch) {
   return places;
 }
 
-// Attention with one head of all columns: x and f are [B,T,C].
+// Attention with one head of all columns: x and f are [B,T,C]. Queries, keys and values lie side by
+// side, as a whole sequence, which has the same bits in any batch.
 Tensor attend_to(const Tensor& x, const Tensor& f, AttentionOptions options,
                  const AttentionLabel& label) {
-  const Shape one_head{x.dim(0), x.dim(1), 1, x.dim(2)};
   options.scale = 1.0F;
   options.weights = AttentionScope::open();
-  const Tensor projected = f.reshape(one_head);
+  const Tensor qkv = concat({f, f, x}, 2);  // [B,T,3C]
   const AttentionResult result =
-      attention(projected, projected, x.reshape(one_head), options);  // [B,T,1,C]
+      attention_qkv(qkv.reshape({x.dim(0), x.dim(1), 3, 1, x.dim(2)}), options);  // [B,T,1,C]
   AttentionScope::report(label, result.weights);
   return result.y.reshape(x.shape());  // [B,T,C]
 }
@@ -113,7 +112,7 @@ DecomposableAttention::DecomposableAttention(const Scope& s,
     : config_(config),
       word_(config.embedding * (config.intra_attention ? 2 : 1)),
       tokens_(s / "tokens", config.vocabulary, config.embedding,
-              Init::normal(1.0F / std::sqrt(static_cast<float>(config.embedding)))),
+              Init::normal(config.initializer_range)),
       attend_(s / "attend", word_, word_, config.dropout),
       compare_(s / "compare", 2 * word_, config.hidden, config.dropout) {
   if (config.intra_attention) {

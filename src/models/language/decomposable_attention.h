@@ -13,7 +13,7 @@
 // of the alignment are one attention in which a word sees the other sentence. The token at the end
 // of each sentence, [SEP], is what words without a counterpart align with, as the paper's NULL. A
 // text alone is read as a pair with itself. Word vectors are learned here, where the paper projects
-// fixed ones.
+// fixed ones: they begin far enough apart that a word aligns with itself.
 #pragma once
 
 #include <optional>
@@ -32,6 +32,7 @@ struct DecomposableAttentionConfig {
   bool intra_attention = false;
   int64_t distances = 10;
   float dropout = 0.2F;
+  float initializer_range = 0.35F;
   int64_t labels = 0;
 
   template <typename Visitor>
@@ -44,6 +45,10 @@ struct DecomposableAttentionConfig {
     v("distances", distances, "with intra_attention, words further apart than this share one bias",
       {.least = 1, .most = 500});
     v("dropout", dropout, "dropout before each layer", {.least = 0, .most = 0.99});
+    v("initializer_range", initializer_range,
+      "standard deviation of the first word vectors; the larger, the more a word aligns with "
+      "itself",
+      {.least = 0, .most = 10});
     v("labels", labels, "number of classes; 0: no classification head",
       {.least = 0, .most = 1 << 20});
   }
