@@ -23,12 +23,15 @@ struct Variant {
   DType dtype = DType::f32;
   int64_t memory = 40;
   int64_t most_distance = 0;
+  std::vector<int64_t> cutoffs = {};
 
   TransformerXlConfig config() const {
     TransformerXlConfig config;
     config.vocabulary = 37;
     config.memory = memory;
     config.most_distance = most_distance;
+    config.cutoffs = cutoffs;
+    config.shrink = 2;
     config.width = 32;
     config.heads = 4;
     config.layers = 3;
@@ -137,6 +140,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Variant{.name = "memory", .memory = 5},
                       Variant{.name = "memory_bf16", .dtype = DType::bf16, .memory = 6},
                       Variant{.name = "no_memory", .memory = 0},
+                      Variant{.name = "bands", .memory = 9, .cutoffs = {6, 20}},
                       Variant{.name = "distances", .most_distance = 3},
                       Variant{.name = "distances_and_memory", .memory = 7, .most_distance = 3}),
     [](const auto& info) { return info.param.name; });
@@ -144,6 +148,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Variants, WholeTransformerXl,
                          ::testing::Values(Variant{.name = "f32"},
                                            Variant{.name = "bf16", .dtype = DType::bf16},
+                                           Variant{.name = "bands", .cutoffs = {6, 20}},
                                            Variant{.name = "distances", .most_distance = 3}),
                          [](const auto& info) { return info.param.name; });
 

@@ -28,7 +28,7 @@ struct GptConfig {
   std::string attention = "";
   int64_t window = 256;
   int64_t compression = 3;
-  std::vector<int64_t> cutoffs;
+  std::vector<int64_t> cutoffs = {};
   int64_t shrink = 4;
 
   template <typename Visitor>

@@ -31,7 +31,7 @@ struct TransformerXlConfig {
   float epsilon = 1e-5F;
   float initializer_range = 0.02F;
   bool tied_output = true;
-  std::vector<int64_t> cutoffs;
+  std::vector<int64_t> cutoffs = {};
   int64_t shrink = 4;
 
   template <typename Visitor>
