@@ -136,8 +136,7 @@ void compare_lengths(const LengthArguments& arguments) {
 }  // namespace
 
 void add_compare(Command& app) {
-  Command compare = app.subcommand(
-      "compare", "Compare runs, translations, decoders or compressors in tables and plots");
+  Command compare = app.subcommand("compare", "Compare runs, decoders, memories or compressors");
   compare.group("Train and evaluate");
   compare.require_subcommand();
   compare.example("Plot the learning curves of two runs",
