@@ -57,6 +57,7 @@ std::vector<Tensor> checkpoint_all(Block block, const std::vector<Tensor>& input
   {
     const PauseScope pause(tape);
     std::vector<Tensor> plain;
+    plain.reserve(inputs.size());
     for (const Tensor& input : inputs) {
       plain.push_back(input.detached());
     }

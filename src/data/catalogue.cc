@@ -337,14 +337,15 @@ DataSet babi() {
       "qa20_agents-motivations",
   };
   DataSource archive{.url = "https://s3.amazonaws.com/text-datasets/babi_tasks_1-20_v1-2.tar.gz"};
-  const std::string root = "tasks_1-20_v1-2/";
+  const auto add = [&](const std::string& from, const std::string& to) {
+    archive.members.push_back({.from = "tasks_1-20_v1-2/" + from + ".txt", .to = to + ".txt.gz"});
+  };
   for (const std::string& task : tasks) {
-    archive.members.push_back(
-        {.from = root + "en-10k/" + task + "_train.txt", .to = "en-10k/" + task + "_train.txt.gz"});
-    archive.members.push_back(
-        {.from = root + "en/" + task + "_train.txt", .to = "en/" + task + "_train.txt.gz"});
-    archive.members.push_back(
-        {.from = root + "en-10k/" + task + "_test.txt", .to = "test_A/" + task + "_test.txt.gz"});
+    const std::string train = task + "_train";
+    const std::string test = task + "_test";
+    add("en-10k/" + train, "en-10k/" + train);
+    add("en/" + train, "en/" + train);
+    add("en-10k/" + test, "test_A/" + test);
   }
   return {.name = "babi",
           .what = "bAbI: stories and questions, 20 tasks of 1,000 and of 10,000 questions",

@@ -76,6 +76,7 @@ std::vector<fs::path> files_of(const fs::path& path) {
   check(!found.empty(), "[stories] {} has no file *.txt or *.txt.gz", path.string());
   std::sort(found.begin(), found.end());
   std::vector<fs::path> files;
+  files.reserve(found.size());
   for (auto& numbered : found) {
     files.push_back(std::move(numbered.second));
   }

@@ -81,6 +81,7 @@ std::string answer_key(std::string_view answer) {
 std::shared_ptr<const Tokenizer> story_vocabulary(const SentenceTable& table,
                                                   const std::vector<std::string>& answers) {
   std::vector<std::string> sentences;
+  sentences.reserve(static_cast<size_t>(table.size()));
   for (int32_t i = 0; i < table.size(); ++i) {
     sentences.push_back(table.text(i));
   }
