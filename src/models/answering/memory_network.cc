@@ -17,7 +17,7 @@ namespace {
 // 1 for facts and 0 for padding, f32 [B,N,1].
 Tensor is_fact(const Tensor& counts, int64_t facts) {
   const int64_t rows = counts.size();
-  const Tensor mask = Tensor::zeros({rows, facts, 1});
+  Tensor mask = Tensor::zeros({rows, facts, 1});
   for (int64_t row = 0; row < rows; ++row) {
     std::fill_n(mask.data<float>() + row * facts, counts.data<int32_t>()[row], 1.0F);
   }
@@ -26,7 +26,7 @@ Tensor is_fact(const Tensor& counts, int64_t facts) {
 
 // How many facts there are without the question: i32 [B].
 Tensor fact_counts(const Tensor& lengths) {
-  const Tensor counts = lengths.clone();
+  Tensor counts = lengths.clone();
   for (int32_t& count : counts.span<int32_t>()) {
     --count;
   }

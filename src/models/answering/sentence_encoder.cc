@@ -24,7 +24,7 @@ int64_t count_words(const Tensor& words, int64_t sentence) {
 
 // The place of each word in its sentence, and `padding` behind the last: i32 [S,W].
 Tensor word_places(const Tensor& words, int32_t padding) {
-  const Tensor places = Tensor::empty(words.shape(), DType::i32);
+  Tensor places = Tensor::empty(words.shape(), DType::i32);
   int32_t* next = places.data<int32_t>();
   for (int64_t sentence = 0; sentence < words.dim(0); ++sentence) {
     const int64_t length = count_words(words, sentence);
@@ -45,7 +45,7 @@ void encode_position(float j, std::span<float> columns) {
 
 // f32 [S,W,C]: 1 for all words, or the position encoding of each.
 Tensor fixed_weights(const Tensor& words, int64_t width, bool positions) {
-  const Tensor weights = Tensor::zeros({words.dim(0), words.dim(1), width});
+  Tensor weights = Tensor::zeros({words.dim(0), words.dim(1), width});
   for (int64_t sentence = 0; sentence < words.dim(0); ++sentence) {
     const int64_t length = count_words(words, sentence);
     for (int64_t word = 0; word < length; ++word) {
