@@ -59,7 +59,7 @@ void SegmentMemory::roll_back(std::span<const int64_t> /*dropped*/) {
 Tensor SegmentMemory::extend(const Tensor& x) {
   check(!states.defined() || (states.dim(0) == x.dim(0) && states.dim(2) == x.dim(2)),
         "[segment attention] a memory {} for a segment {}", states.shape(), x.shape());
-  const Tensor both = states.defined() ? concat({states, x}, 1) : x;  // [B,M+T,C]
+  Tensor both = states.defined() ? concat({states, x}, 1) : x;  // [B,M+T,C]
   const int64_t length = both.dim(1);
   const int64_t kept = std::min(most, length);
   states = kept == 0 ? Tensor() : slice(both.detached(), 1, length - kept, length);  // [B,M,C]
