@@ -25,6 +25,7 @@ std::vector<HostBatch> batches_of(const std::vector<AlgorithmExample>& examples,
                                   int64_t batch_tokens) {
   const auto tokenizer = algorithm_tokenizer();
   std::vector<EncodedPair> pairs;
+  pairs.reserve(examples.size());
   for (const AlgorithmExample& example : examples) {
     pairs.push_back({tokenizer->encode(example.source), tokenizer->encode(example.target),
                      std::ssize(pairs) + 1});

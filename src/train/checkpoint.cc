@@ -31,6 +31,7 @@ std::optional<int64_t> step_of(const fs::path& path) {
 
 void write_state_tensors(const fs::path& file, const std::vector<StateTensor>& state) {
   std::vector<NamedTensor> tensors;
+  tensors.reserve(state.size());
   for (const StateTensor& tensor : state) {
     tensors.push_back(named_tensor(tensor.name, tensor.tensor));
   }

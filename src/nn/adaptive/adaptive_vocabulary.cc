@@ -94,6 +94,7 @@ Tensor AdaptiveVocabulary::embed(const Tensor& tokens) const {
     }
   }
   std::vector<int32_t> order;
+  order.reserve(of.size());
   for (const size_t b : of) {
     order.push_back(next[b]++);
   }
