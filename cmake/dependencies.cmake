@@ -29,6 +29,12 @@ if(NOT Curl_INCLUDE_DIR)
   message(STATUS "No libcurl (libcurl4-openssl-dev): this build will not fetch data")
 endif()
 
+# MPI, for training on several machines; without it everything else works.
+find_package(MPI COMPONENTS CXX QUIET)
+if(NOT MPI_CXX_FOUND)
+  message(STATUS "No MPI (tools/install-deps.sh mpi): this build will train on one machine")
+endif()
+
 # Highway: build SSE4 (the baseline), AVX2 and AVX3, and nothing else, to keep compile time and code size down. SSE4
 # counts as baseline under -march=x86-64-v2 only once AES is taken out of its requirements. Targets that this Highway
 # does not know must not be named, since their names also appear outside of the preprocessor.

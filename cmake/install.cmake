@@ -6,6 +6,9 @@ set(heed_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heed)
 if(TARGET heed_cli)
   install(TARGETS heed_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+if(TARGET heed_mpi)
+  install(TARGETS heed_mpi LIBRARY DESTINATION lib/heed)
+endif()
 install(TARGETS heed EXPORT heed_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heed
         FILES_MATCHING PATTERN "*.h"

@@ -5,7 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 src=${1:-$root/src}
 
-layers="base=0 tensor=1 text=1 music=1 kernels=2 formats=2 autograd=3 data=3 image=3 ops=4 nn=5 models=6 decode=7 train=8 tasks=9 serve=9 cli=10"
+layers="base=0 tensor=1 text=1 music=1 kernels=2 formats=2 mesh=2 autograd=3 data=3 image=3 ops=4 nn=5 models=6 decode=7 train=8 tasks=9 serve=9 cli=10"
 # Quoted includes of other projects; Highway's own idiom quotes its headers.
 foreign="hwy"
 

@@ -37,6 +37,9 @@ Tape* Tape::current() { return current_tape; }
 
 Tape* Tape::recording(std::initializer_list<const Tensor*> inputs) {
   Tape* tape = current_tape;
+  if (tape != nullptr && tape->after_node_) {
+    tape->note_uses(inputs);
+  }
   if (tape == nullptr || tape->paused_) {
     return nullptr;
   }
@@ -45,6 +48,18 @@ Tape* Tape::recording(std::initializer_list<const Tensor*> inputs) {
     return slot != nullptr && (slot->tape == 0 || slot->tape == tape->generation_);
   });
   return wanted ? tape : nullptr;
+}
+
+// The node of the op that asks is the next one, also if it is only a part of an op that pauses the
+// tape and records itself as a whole.
+void Tape::note_uses(std::initializer_list<const Tensor*> inputs) const {
+  for (const Tensor* input : inputs) {
+    GradSlot* slot = input->slot();
+    if (slot != nullptr && slot->tape == 0 && slot->used_by != generation_) {
+      slot->used_by = generation_;
+      slot->first_use = nodes_.size();
+    }
+  }
 }
 
 void Tape::watch(Tensor& leaf) {
@@ -110,6 +125,9 @@ void Tape::backward(const Tensor& output, const Tensor& gradient) {
     const Node node = nodes_.back();
     run_node(node);
     nodes_.pop_back();
+    if (after_node_) {
+      after_node_();
+    }
   }
   outputs_.clear();
   chunk_ = 0;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <new>
@@ -34,6 +35,9 @@ struct GradSlot {
   Shape shape = {};      // of grad: that of the tensor as it was made, not of a reshaped handle
   bool written = false;  // grad holds a contribution
   uint64_t tape = 0;     // the recording it belongs to; 0 for a parameter's slot
+  // A parameter's, on a tape whose progress somebody watches: the first node that uses it.
+  uint64_t used_by = 0;  // the recording
+  size_t first_use = 0;
 };
 
 // An op's name, registered when the program starts, so that the tests can tell which ops lack a
@@ -102,10 +106,19 @@ class Tape {
   void clear();
 
   size_t nodes() const { return nodes_.size(); }
+
+  // Called after each node of backward(); empty: nobody watches. Set before the forward pass, so
+  // that it can be told which gradients are complete.
+  void watch_progress(std::function<void()> after_node) { after_node_ = std::move(after_node); }
+  // Whether backward() will contribute nothing more to a parameter's gradient.
+  bool complete(const GradSlot& parameter) const {
+    return parameter.used_by != generation_ || parameter.first_use >= nodes_.size();
+  }
   bool paused() const { return paused_; }
 
-  // A stream of random numbers nobody else has: for dropout.
-  RandomStream draw() { return {seed_, draws_++}; }
+  // A stream of random numbers nobody else has: for dropout. Processes that split a tensor each draw
+  // for their own part.
+  RandomStream draw(uint64_t part = 0) { return {seed_ ^ (part << 32), draws_++}; }
   uint64_t draws() const { return draws_; }
   void set_draws(uint64_t draws) { draws_ = draws; }
   uint64_t seed() const { return seed_; }
@@ -123,10 +136,12 @@ class Tape {
     size_t slots;
   };
 
+  void note_uses(std::initializer_list<const Tensor*> inputs) const;
   void* allocate(size_t bytes, size_t align);
   GradSlot* new_slot(const Shape& shape);
   void run_node(const Node& node);
 
+  std::function<void()> after_node_;
   std::vector<Node> nodes_;
   std::vector<GradSlot*> outputs_;
   std::deque<GradSlot> slots_;

@@ -152,6 +152,28 @@ void AtomicFile::commit() {
   sync_folder(path_.parent_path());
 }
 
+FilePieces::FilePieces(const std::filesystem::path& path)
+    : path_(path), descriptor_(open_or_fail(path, O_WRONLY)) {}
+
+FilePieces::~FilePieces() { ::close(descriptor_); }
+
+void FilePieces::write(std::span<const std::byte> bytes, size_t begin) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(begin));
+    check(count > 0 || (count < 0 && errno == EINTR), "[file] cannot write {}: {}", path_.string(),
+          system_reason());
+    const auto written = static_cast<size_t>(std::max<ssize_t>(count, 0));
+    bytes = bytes.subspan(written);
+    begin += written;
+  }
+}
+
+void FilePieces::sync() {
+  const bool synced = ::fsync(descriptor_) == 0;
+  check(synced, "[file] cannot write {}: {}", path_.string(), system_reason());
+}
+
 void write_file(const std::filesystem::path& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);

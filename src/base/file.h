@@ -42,10 +42,28 @@ class AtomicFile {
   void write(std::string_view bytes);
   void write(std::span<const std::byte> bytes);
   void commit();
+  // Where it is until then.
+  const std::filesystem::path& temporary() const { return temporary_; }
 
  private:
   std::filesystem::path path_;
   std::filesystem::path temporary_;
+  int descriptor_ = -1;
+};
+
+// Pieces of a file that exists, written anywhere; several processes may do so at the same time.
+class FilePieces {
+ public:
+  explicit FilePieces(const std::filesystem::path& path);
+  ~FilePieces();
+  FilePieces(const FilePieces&) = delete;
+  FilePieces& operator=(const FilePieces&) = delete;
+
+  void write(std::span<const std::byte> bytes, size_t begin);
+  void sync();  // to the disk
+
+ private:
+  std::filesystem::path path_;
   int descriptor_ = -1;
 };
 

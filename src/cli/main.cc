@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "kernels/cpu.h"
+#include "mesh/launch.h"
 
 namespace {
 
@@ -61,9 +62,16 @@ int report(const std::exception& error) {
   return 1;
 }
 
+// A process that fails ends those that were started together with it: they would wait for it.
+int run_together(int argc, char** argv) {
+  const int status = run(argc, argv);
+  heed::close_transport();
+  return status;
+}
+
 int run_and_report(int argc, char** argv) {
   try {
-    return run(argc, argv);
+    return run_together(argc, argv);
   } catch (const std::system_error& error) {
     // finish_output() says what is wrong with standard output.
     return std::ferror(stdout) != 0 ? 1 : report(error);
@@ -78,5 +86,9 @@ int main(int argc, char** argv) {
   heed::cli::occupy_closed_streams();
   spin_briefly(argv);
   heed::cli::watch_output();
-  return heed::cli::finish_output(run_and_report(argc, argv));
+  const int status = heed::cli::finish_output(run_and_report(argc, argv));
+  if (status != 0) {
+    heed::abort_together(status);
+  }
+  return status;
 }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -430,18 +431,52 @@ NamedTensor named_tensor(std::string name, const Tensor& tensor) {
   return {std::move(name), tensor.dtype(), tensor.shape(), tensor.raw()};
 }
 
+namespace {
+
+size_t bytes_of(const NamedTensor& tensor) {
+  return static_cast<size_t>(tensor.shape.size()) * size_of(tensor.dtype);
+}
+
+// The tensors whose data is here, each in its place; the file has the header already.
+void write_own_tensors(const std::filesystem::path& file, std::span<const NamedTensor> tensors,
+                       size_t begin) {
+  FilePieces pieces(file);
+  for (const NamedTensor& tensor : tensors) {
+    if (tensor.data != nullptr) {
+      pieces.write({static_cast<const std::byte*>(tensor.data), bytes_of(tensor)}, begin);
+    }
+    begin += bytes_of(tensor);
+  }
+  pieces.sync();
+}
+
+}  // namespace
+
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-                       const std::map<std::string, std::string>& metadata) {
+                       const std::map<std::string, std::string>& metadata,
+                       const FileWriters& writers) {
   const std::string header = header_of(path, tensors, metadata);
   const uint64_t length = header.size();
-  AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&length, 1)));
-  file.write(header);
-  for (const NamedTensor& tensor : tensors) {
-    file.write({static_cast<const std::byte*>(tensor.data),
-                static_cast<size_t>(tensor.shape.size()) * size_of(tensor.dtype)});
+  std::optional<AtomicFile> file;
+  if (writers.leads) {
+    file.emplace(path);
+    file->write(std::as_bytes(std::span(&length, 1)));
+    file->write(header);
   }
-  file.commit();
+  if (!writers.barrier) {
+    for (const NamedTensor& tensor : tensors) {
+      file->write({static_cast<const std::byte*>(tensor.data), bytes_of(tensor)});
+    }
+    file->commit();
+    return;
+  }
+  const std::string temporary = writers.from_leader(file ? file->temporary().string() : "");
+  write_own_tensors(temporary, tensors, kLengthBytes + header.size());
+  writers.barrier();  // all of it is on disk
+  if (file) {
+    file->commit();
+  }
+  writers.barrier();  // it has its name
 }
 
 }  // namespace heed

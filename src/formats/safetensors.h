@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -68,13 +69,22 @@ struct NamedTensor {
   std::string name;
   DType dtype = DType::f32;
   Shape shape;
-  const void* data = nullptr;
+  const void* data = nullptr;  // null: another process writes it
 };
 NamedTensor named_tensor(std::string name, const Tensor& tensor);
+
+// Several processes that write one file together: each has the data of some of its tensors.
+struct FileWriters {
+  bool leads = true;  // makes the file and gives it its name
+  // What the leader says, on every process.
+  std::function<std::string(const std::string& text)> from_leader = {};
+  std::function<void()> barrier = {};  // empty: one process writes alone
+};
 
 // Atomically; tensors in the given order, the first byte of data at a multiple of 64. The same
 // arguments give the same bytes.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+                       const std::map<std::string, std::string>& metadata = {},
+                       const FileWriters& writers = {});
 
 }  // namespace heed

@@ -39,9 +39,9 @@ std::optional<fs::path> tokenizer_file(const fs::path& folder, const std::string
 // The shape of one of the `parts` that a parameter is stored as.
 std::vector<int64_t> stored_shape(const ParameterEntry& entry, size_t parts, bool transposed) {
   std::vector<int64_t> shape;
-  shape.reserve(static_cast<size_t>(entry.shape.rank()));
-  for (int axis = 0; axis < entry.shape.rank(); ++axis) {
-    shape.push_back(entry.shape[axis]);
+  shape.reserve(static_cast<size_t>(entry.whole_shape.rank()));
+  for (int axis = 0; axis < entry.whole_shape.rank(); ++axis) {
+    shape.push_back(entry.whole_shape[axis]);
   }
   if (!shape.empty()) {
     shape[0] /= static_cast<int64_t>(parts);
@@ -86,6 +86,7 @@ class StoredParameters {
     return files_.find(names_.parts(entry.name).front().name) != nullptr;
   }
 
+  // The whole parameter, also if this process has a part of it.
   void read(const ParameterEntry& entry, std::span<float> values) {
     const std::vector<StoredPart> parts = names_.parts(entry.name);
     const size_t size = values.size() / parts.size();
@@ -101,7 +102,7 @@ class StoredParameters {
       } else {
         staging_.resize(size);
         copy(*stored, staging_);
-        transpose(staging_, part, entry.shape[1], entry.shape[0]);
+        transpose(staging_, part, entry.whole_shape[1], entry.whole_shape[0]);
       }
     }
   }
@@ -259,18 +260,28 @@ class TensorsToWrite {
  public:
   TensorsToWrite(const Json& model, DType dtype) : names_(model.value("kind", "")), dtype_(dtype) {}
 
-  void add(const ParameterEntry& entry) {
+  // `value` is the whole parameter.
+  void add(const ParameterEntry& entry, const Tensor& value) {
     const std::vector<StoredPart> parts = names_.parts(entry.name);
-    const int64_t rows = entry.shape.rank() == 0 ? 1 : entry.shape[0];
+    const int64_t rows = value.rank() == 0 ? 1 : value.dim(0);
     const int64_t each = rows / static_cast<int64_t>(parts.size());
     for (size_t i = 0; i < parts.size(); ++i) {
       const auto first = static_cast<int64_t>(i) * each;
-      const Tensor part = parts.size() > 1 ? entry.value.rows(first, first + each) : entry.value;
+      const Tensor part = parts.size() > 1 ? value.rows(first, first + each) : value;
       if (dtype_ == DType::i8 && entry.product) {
         add_int8(parts[i].name, part);
       } else {
         add_floats(parts[i], part);
       }
+    }
+  }
+
+  // A parameter that another process writes.
+  void leave(const ParameterEntry& entry) {
+    for (const StoredPart& part : names_.parts(entry.name)) {
+      const std::vector<int64_t> shape =
+          stored_shape(entry, names_.parts(entry.name).size(), part.transposed);
+      tensors_.push_back({.name = part.name, .dtype = DType::f32, .shape = Shape(shape)});
     }
   }
 
@@ -314,17 +325,56 @@ class TensorsToWrite {
 
 }  // namespace
 
+namespace {
+
+// Parameters that lie this near to each other are written by the same process.
+constexpr int64_t kWriterTurn = int64_t{1} << 20;
+
+}  // namespace
+
 void save_parameters(const fs::path& file, const ParameterStore& store, const Json& model,
                      DType dtype) {
   TensorsToWrite writing(model, dtype);
+  check(dtype == DType::f32 || store.mesh().alone(),
+        "[model folder] {}: a mesh writes f32 weights, not {}", file.string(), name_of(dtype));
   for (const ParameterEntry& entry : store.entries()) {
-    writing.add(entry);
+    if (const std::optional<Tensor> value = to_write(store, entry, entry.value)) {
+      writing.add(entry, *value);
+    } else {
+      writing.leave(entry);
+    }
   }
   // Hugging Face's loader wants to know who wrote it.
   write_safetensors(file, writing.tensors(),
                     to_huggingface(model).empty()
                         ? std::map<std::string, std::string>{}
-                        : std::map<std::string, std::string>{{"format", "pt"}});
+                        : std::map<std::string, std::string>{{"format", "pt"}},
+                    writers_of(store.mesh()));
+}
+
+std::optional<Tensor> to_write(const ParameterStore& store, const ParameterEntry& entry,
+                               const Tensor& part) {
+  if (store.mesh().alone()) {
+    return part;
+  }
+  if (!store.owns(entry)) {
+    return std::nullopt;
+  }
+  // Of those that have a part of it, one writes; which one changes, so that all have work.
+  Tensor whole = whole_of(entry, part);
+  const Group& members = entry.cut.whole() ? store.mesh().along("heads") : *entry.cut.group;
+  const int64_t turn = entry.offset / kWriterTurn % members.size();
+  return members.index() == turn ? std::optional(std::move(whole)) : std::nullopt;
+}
+
+FileWriters writers_of(const Mesh& mesh) {
+  if (mesh.alone()) {
+    return {};
+  }
+  return {
+      .leads = mesh.leads(),
+      .from_leader = [&mesh](const std::string& text) { return mesh.world().broadcast_text(text); },
+      .barrier = [&mesh] { mesh.world().barrier(); }};
 }
 
 void save_folder(const fs::path& folder, const FolderConfig& config, const Tokenizers& tokenizers,
@@ -350,14 +400,19 @@ std::vector<std::string> load_parameters(const fs::path& path, ParameterStore& s
                                          const std::function<bool(std::string_view)>& may_lack) {
   StoredParameters stored(path, store, model.value("kind", ""), may_lack != nullptr);
   std::vector<std::string> missing;
+  std::vector<float> whole;
+  std::vector<float> part;
   for (const ParameterEntry& entry : store.entries()) {
     if (may_lack && may_lack(entry.name) && !stored.has(entry)) {
       missing.push_back(entry.name);
-    } else {
-      stored.read(entry, entry.value.span<float>());
+      continue;
     }
+    whole.resize(static_cast<size_t>(entry.whole_shape.size()));
+    stored.read(entry, whole);
+    part.resize(static_cast<size_t>(entry.shape.size()));
+    take_part(entry, whole, part);
+    store.set_value(entry, part);
   }
-  store.refresh_narrow();
   return missing;
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "formats/safetensors.h"
 #include "models/folder_config.h"
 #include "models/model.h"
 #include "models/registry.h"
@@ -79,6 +80,13 @@ inline std::unique_ptr<LoadedTranslator> load_translator(const std::filesystem::
 // bf16: docs/formats.md.
 void save_parameters(const std::filesystem::path& file, const ParameterStore& store,
                      const Json& model, DType dtype = DType::f32);
+// On a mesh all processes call it, and each writes a part of the file.
+//
+// The whole parameter, or what an optimizer keeps of it, of which this process has `part`: nothing,
+// if another process is to write it. All processes call it, in the order of the parameters.
+std::optional<Tensor> to_write(const ParameterStore& store, const ParameterEntry& entry,
+                               const Tensor& part);
+FileWriters writers_of(const Mesh& mesh);
 // A new folder with everything; the store's values are f32.
 void save_folder(const std::filesystem::path& folder, const FolderConfig& config,
                  const Tokenizers& tokenizers, const ParameterStore& store,

@@ -31,6 +31,13 @@ int64_t head_dim(int64_t width, int64_t heads) {
   return width / heads;
 }
 
+Part columns_of(const Part& heads, int64_t dim) {
+  return {.begin = heads.begin * dim,
+          .end = heads.end * dim,
+          .total = heads.total * dim,
+          .group = heads.group};
+}
+
 MixerCache* only_cache(const MixerContext& context) {
   check(context.caches.size() <= 1, "[attention] {} caches, expected one", context.caches.size());
   check(context.caches.empty() || context.causal, "[attention] a cache needs causal attention");
@@ -55,20 +62,23 @@ CachedKeys look_back(const KvCache& cache, int64_t steps, AttentionOptions& opti
 
 SelfAttention::SelfAttention(const Scope& s, const SelfAttentionConfig& config)
     : config_(config),
+      heads_(s.part("heads", config.heads)),
       qkv_(s / "qkv", config.width, 3 * config.width, true,
-           Init::normal_or_xavier(config.standard_deviation, config.width, config.width)),
+           Init::normal_or_xavier(config.standard_deviation, config.width, config.width),
+           LinearSplit::outputs(columns_of(heads_, head_dim(config.width, config.heads)), 3)),
       out_(s / "out", config.width, config.width, true,
-           Init::normal_or_xavier(config.branch_standard_deviation, config.width, config.width)) {
+           Init::normal_or_xavier(config.branch_standard_deviation, config.width, config.width),
+           LinearSplit::inputs(columns_of(heads_, head_dim(config.width, config.heads)))) {
   const int64_t dim = head_dim(config.width, config.heads);
   if (config.label_distance > 0) {
     labels_.emplace(s / "labels", dim, 2 * config.label_distance + 1, false);
   }
   if (config.relative_distance > 0) {
     const int64_t distances = config.relative_distance * (config.relative_future ? 2 : 1) + 1;
-    relative_ = s.param(
-        "relative",
-        config.relative_per_head ? Shape{config.heads, distances, dim} : Shape{distances, dim},
-        Init::xavier(dim, distances));
+    relative_ = config.relative_per_head
+                    ? s.param("relative", {config.heads, distances, dim},
+                              Init::xavier(dim, distances), {heads_})
+                    : s.param("relative", {distances, dim}, Init::xavier(dim, distances));
   }
 }
 
@@ -84,10 +94,11 @@ AttentionOptions SelfAttention::options(const MixerContext& context) const {
                            .window_left = narrower(context.window, config_.window) - 1,
                            .labels = context.labels,
                            .dropout = config_.dropout,
+                           .part = static_cast<uint64_t>(heads_.index()),
                            .weights = context.weights,
                            .stepwise = context.stepwise};
   if (config_.relative_distance > 0) {
-    options.relative = relative_;
+    options.relative = shared_by_heads(relative_, config_.relative_per_head);
     options.relative_center = config_.relative_distance;
   }
   return options;
@@ -99,12 +110,13 @@ Mixed SelfAttention::operator()(const Tensor& x, const MixerContext& context) co
   const int64_t dim = config_.width / config_.heads;
   MixerCache* cache = only_cache(context);
   AttentionOptions options = this->options(context);
-  const Tensor qkv = qkv_(x).reshape({batch, steps, 3, config_.heads, dim});  // [B,T,3,H,D]
+  const int64_t heads = heads_.size();                                // of this process
+  const Tensor qkv = qkv_(x).reshape({batch, steps, 3, heads, dim});  // [B,T,3,H,D]
   if (labels_) {
     check(options.labels.defined(),
           "[attention] no labels, but differences of them are told apart");
-    options.labelled = (*labels_)(
-        split(qkv, 2, {1, 2})[0].reshape({batch, steps, config_.heads, dim}));  // [B,T,H,R]
+    const Tensor q = split(qkv, 2, {1, 2})[0].reshape({batch, steps, heads, dim});      // [B,T,H,D]
+    options.labelled = linear(q, shared_by_heads(labels_->weight(), false), Tensor());  // [B,T,H,R]
   }
   AttentionResult result;  // y: [B,T,H,D]
   if (cache == nullptr) {
@@ -124,32 +136,41 @@ Mixed SelfAttention::operator()(const Tensor& x, const MixerContext& context) co
       result = attention_cached(qkv, keys.k, keys.v, options);
     }
   }
-  return {out_(result.y.reshape({batch, steps, config_.width})), result.weights};  // [B,T,C]
+  return {out_(result.y.reshape({batch, steps, heads * dim})), result.weights};  // [B,T,C]
+}
+
+// A parameter that all heads use, wherever they are: its gradient is the sum over the processes.
+Tensor SelfAttention::shared_by_heads(const Tensor& parameter, bool per_head) const {
+  return heads_.whole() || per_head ? parameter : enter(parameter, *heads_.group);
 }
 
 CrossAttention::CrossAttention(const Scope& s, const CrossAttentionConfig& config)
     : config_(config),
-      q_(s / "q", config.width, config.width),
-      kv_(s / "kv", config.width, 2 * config.width, true, Init::xavier(config.width, config.width)),
-      out_(s / "out", config.width, config.width) {
-  head_dim(config.width, config.heads);
-}
+      heads_(s.part("heads", config.heads)),
+      q_(s / "q", config.width, config.width, true, Init::xavier(config.width, config.width),
+         LinearSplit::outputs(columns_of(heads_, head_dim(config.width, config.heads)))),
+      kv_(s / "kv", config.width, 2 * config.width, true, Init::xavier(config.width, config.width),
+          LinearSplit::outputs(columns_of(heads_, head_dim(config.width, config.heads)), 2)),
+      out_(s / "out", config.width, config.width, true, Init::xavier(config.width, config.width),
+           LinearSplit::inputs(columns_of(heads_, head_dim(config.width, config.heads)))) {}
 
 Tensor CrossAttention::project(const Tensor& memory) const {
-  const int64_t dim = memory.dim(2) / config_.heads;
+  const int64_t dim = config_.width / config_.heads;
   return kv_(memory).reshape(
-      {memory.dim(0), memory.dim(1), 2, config_.heads, dim});  // [B,Tk,2,H,D]
+      {memory.dim(0), memory.dim(1), 2, heads_.size(), dim});  // [B,Tk,2,H,D]
 }
 
 Mixed CrossAttention::operator()(const Tensor& x, const Memory& memory, const Look& look) const {
   const int64_t dim = config_.width / config_.heads;
-  const Tensor q = q_(x).reshape({x.dim(0), x.dim(1), config_.heads, dim});  // [B,Tq,H,D]
+  const int64_t heads = heads_.size();                               // of this process
+  const Tensor q = q_(x).reshape({x.dim(0), x.dim(1), heads, dim});  // [B,Tq,H,D]
   const AttentionResult result = attention_kv(q, memory.kv,
                                               {.lengths = memory.lengths,
                                                .dropout = config_.dropout,
+                                               .part = static_cast<uint64_t>(heads_.index()),
                                                .weights = look.weights,
-                                               .stepwise = look.stepwise});  // [B,Tq,H,D]
-  return {out_(result.y.reshape(x.shape())), result.weights};                // [B,Tq,C]
+                                               .stepwise = look.stepwise});            // [B,Tq,H,D]
+  return {out_(result.y.reshape({x.dim(0), x.dim(1), heads * dim})), result.weights};  // [B,Tq,C]
 }
 
 }  // namespace heed

@@ -39,8 +39,10 @@ class SelfAttention : public Mixer {
 
  private:
   AttentionOptions options(const MixerContext& context) const;
+  Tensor shared_by_heads(const Tensor& parameter, bool per_head) const;
 
   SelfAttentionConfig config_;
+  Part heads_;  // that this process has
   Linear qkv_;
   Linear out_;
   Parameter relative_;            // [R,D], shared by the heads, or [H,R,D]
@@ -73,6 +75,7 @@ class CrossAttention {
 
  private:
   CrossAttentionConfig config_;
+  Part heads_;  // that this process has
   Linear q_;
   Linear kv_;
   Linear out_;
@@ -82,6 +85,8 @@ class CrossAttention {
 
 // Columns of a head, or an Error.
 int64_t head_dim(int64_t width, int64_t heads);
+// The columns of heads that are side by side.
+Part columns_of(const Part& heads, int64_t dim);
 // The one cache of the context, or null; more are an Error.
 MixerCache* only_cache(const MixerContext& context);
 // The keys that queries see after `steps` more positions have come into the cache, with the options

@@ -28,23 +28,47 @@ void initialise(const ParameterEntry& entry, uint64_t seed, std::span<float> val
   const RandomStream stream{seed, stream_of(entry.name)};
   const auto count = static_cast<int64_t>(value.size());
   parallel_for(count, kParallelGrain, [&](int64_t begin, int64_t end) {
-    for (auto index = static_cast<uint64_t>(begin); index < static_cast<uint64_t>(end); ++index) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t place = entry.cut.in_whole(i);
+      const auto index = static_cast<uint64_t>(place);
+      float& element = value[static_cast<size_t>(i)];
       switch (entry.init.kind) {
         case Init::Kind::constant:
-          value[index] = entry.init.value;
+          element = entry.init.value;
           break;
         case Init::Kind::normal:
-          value[index] = entry.init.value * stream.normal(index);
+          element = entry.init.value * stream.normal(index);
           break;
         case Init::Kind::uniform:
-          value[index] = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
+          element = entry.init.value * (2.0F * stream.uniform(index) - 1.0F);
           break;
         case Init::Kind::waves:
-          value[index] = entry.init.value * wave(static_cast<int64_t>(index), entry.shape[-1]);
+          element = entry.init.value * wave(place, entry.whole_shape[-1]);
           break;
       }
     }
   });
+}
+
+// The shape of this process's part.
+Shape part_shape(const Shape& whole, const Split& split) {
+  Shape shape = whole;
+  if (!split.part.whole()) {
+    shape.set(split.axis, split.groups * split.part.size());
+  }
+  return shape;
+}
+
+Cut cut_of(const Shape& whole, const Split& split) {
+  if (split.part.whole()) {
+    return {};
+  }
+  return {.outer = whole.product(0, split.axis) * split.groups,
+          .extent = split.part.total,
+          .inner = whole.product(split.axis + 1, whole.rank()),
+          .begin = split.part.begin,
+          .end = split.part.end,
+          .group = split.part.group};
 }
 
 // The packed form stands behind a view of the matrix's own shape.
@@ -58,6 +82,40 @@ Tensor packed_int8(const Tensor& matrix) {
 }
 
 }  // namespace
+
+Tensor whole_of(const ParameterEntry& entry, const Tensor& part) {
+  const Cut& cut = entry.cut;
+  if (cut.whole()) {
+    return part;
+  }
+  // The parts of all processes one after the other, and then each element in its place.
+  const Bounds extents = equal_bounds(cut.extent, cut.group->size());
+  Bounds bounds;
+  for (const int64_t extent : extents) {
+    bounds.push_back(cut.outer * extent * cut.inner);
+  }
+  std::vector<float> parts(static_cast<size_t>(bounds.back()));
+  const std::span<const float> own = part.span<float>();
+  std::copy(own.begin(), own.end(),
+            parts.begin() + bounds[static_cast<size_t>(cut.group->index())]);
+  cut.group->all_gather(std::span(parts), bounds);
+  Tensor whole = Tensor::empty(entry.whole_shape);
+  for (size_t member = 0; member + 1 < extents.size(); ++member) {
+    Cut theirs = cut;
+    theirs.begin = extents[member];
+    theirs.end = extents[member + 1];
+    for (int64_t i = 0; i < bounds[member + 1] - bounds[member]; ++i) {
+      whole.data<float>()[theirs.in_whole(i)] = parts[static_cast<size_t>(bounds[member] + i)];
+    }
+  }
+  return whole;
+}
+
+void take_part(const ParameterEntry& entry, std::span<const float> whole, std::span<float> part) {
+  for (size_t i = 0; i < part.size(); ++i) {
+    part[i] = whole[static_cast<size_t>(entry.cut.in_whole(static_cast<int64_t>(i)))];
+  }
+}
 
 const Tensor& Parameter::tensor() const {
   static const auto* none = new Tensor;
@@ -73,8 +131,9 @@ Scope Scope::operator/(std::string_view child) const {
   return {*store_, prefix_ + std::string(child) + "."};
 }
 
-Parameter Scope::param(std::string_view name, const Shape& shape, Init init) const {
-  return Parameter(&store_->add(prefix_ + std::string(name), shape, init));
+Parameter Scope::param(std::string_view name, const Shape& shape, Init init,
+                       const Split& split) const {
+  return Parameter(&store_->add(prefix_ + std::string(name), shape, init, split));
 }
 
 Parameter Scope::buffer(std::string_view name, const Shape& shape, Init init) const {
@@ -83,22 +142,55 @@ Parameter Scope::buffer(std::string_view name, const Shape& shape, Init init) co
   return Parameter(&entry);
 }
 
-Parameter Scope::matrix(std::string_view name, int64_t rows, int64_t columns, Init init) const {
-  ParameterEntry& entry = store_->add(prefix_ + std::string(name), {rows, columns}, init);
+Parameter Scope::matrix(std::string_view name, int64_t rows, int64_t columns, Init init,
+                        const Split& split) const {
+  ParameterEntry& entry = store_->add(prefix_ + std::string(name), {rows, columns}, init, split);
   entry.product = true;
   return Parameter(&entry);
 }
 
-ParameterEntry& ParameterStore::add(const std::string& name, const Shape& shape, Init init) {
+Part Scope::part(std::string_view dimension, int64_t total, bool uneven) const {
+  return store_->mesh().part(dimension, total, uneven);
+}
+
+ParameterStore::ParameterStore() : mesh_(&Mesh::single()) {}
+
+void ParameterStore::lay_out_on(const Mesh& mesh) {
+  check(entries_.empty(), "[parameters] the mesh comes after {}", entries_.front().name);
+  mesh_ = &mesh;
+}
+
+ParameterEntry& ParameterStore::add(const std::string& name, const Shape& shape, Init init,
+                                    const Split& split) {
   check(!allocated_, "[parameters] {} comes after allocate()", name);
   check(std::none_of(entries_.begin(), entries_.end(),
                      [&](const ParameterEntry& entry) { return entry.name == name; }),
         "[parameters] the name {} is taken", name);
   ParameterEntry& entry = entries_.emplace_back();
   entry.name = name;
-  entry.shape = shape;
+  entry.shape = part_shape(shape, split);
+  entry.whole_shape = shape;
+  entry.cut = cut_of(shape, split);
   entry.init = init;
   return entry;
+}
+
+// Stretches of whole parameters, as equal as can be.
+void ParameterStore::divide(int64_t total) {
+  const Group& batch = mesh_->along("batch");
+  owners_ = {0};
+  for (const ParameterEntry& entry : entries_) {
+    const int64_t due = total * std::ssize(owners_) / batch.size();
+    if (std::ssize(owners_) < batch.size() && entry.offset >= due) {
+      owners_.push_back(entry.offset);
+    }
+  }
+  while (std::ssize(owners_) <= batch.size()) {
+    owners_.push_back(total);
+  }
+  sharded_ = mesh_->config().sharded && !batch.alone();
+  const auto own = static_cast<size_t>(batch.index());
+  updated_ = sharded_ ? Stretch{owners_[own], owners_[own + 1]} : Stretch{0, total};
 }
 
 void ParameterStore::lay_out_for_training(DType compute) {
@@ -107,19 +199,26 @@ void ParameterStore::lay_out_for_training(DType compute) {
     entry.offset = total;
     total += (entry.shape.size() + kAlignElements - 1) / kAlignElements * kAlignElements;
   }
-  values_ = Tensor::zeros({total});
+  divide(total);
+  const bool partial = sharded_ && compute == DType::bf16;
+  const int64_t first = partial ? updated_.begin : 0;
+  values_ = Tensor::zeros({partial ? updated_.size() : total});
   gradients_ = Tensor::zeros({total});
   if (compute == DType::bf16) {
     narrow_ = Tensor::zeros({total}, DType::bf16);
   }
   for (ParameterEntry& entry : entries_) {
-    const auto view = [&](const Tensor& flat) {
-      return flat.rows(entry.offset, entry.offset + entry.shape.size()).reshape(entry.shape);
+    const auto view = [&](const Tensor& flat, int64_t begin) {
+      return flat.rows(begin, begin + entry.shape.size()).reshape(entry.shape);
     };
     const bool narrow = compute == DType::bf16 && entry.shape.rank() >= 2 && entry.trained;
-    entry.value = view(values_);
-    entry.compute = narrow ? view(narrow_) : entry.value;
-    entry.slot.grad = view(gradients_);
+    if (!partial || updated_.contains(entry)) {
+      entry.value = view(values_, entry.offset - first);
+    } else if (!narrow) {  // f32 on every process
+      entry.value = Tensor::zeros(entry.shape);
+    }
+    entry.compute = narrow ? view(narrow_, entry.offset) : entry.value;
+    entry.slot.grad = view(gradients_, entry.offset);
     entry.slot.shape = entry.shape;
     if (entry.trained) {
       entry.compute.set_slot(&entry.slot);
@@ -167,9 +266,71 @@ void ParameterStore::allocate(DType compute, uint64_t seed, Use use) {
   }
   lay_out_for_training(compute);
   for (const ParameterEntry& entry : entries_) {
-    random(entry, entry.value.span<float>());
+    std::vector<float> initial(static_cast<size_t>(entry.shape.size()));
+    random(entry, initial);
+    set_value(entry, initial);
   }
-  refresh_narrow();
+}
+
+void ParameterStore::set_value(const ParameterEntry& entry, std::span<const float> part) {
+  if (entry.value.defined()) {
+    std::copy(part.begin(), part.end(), entry.value.span<float>().begin());
+  }
+  if (entry.compute.dtype() == DType::bf16) {
+    kernels::copy({.n = std::ssize(part),
+                   .from = {part.data(), DType::f32},
+                   .to = {entry.compute.raw(), DType::bf16}});
+  }
+}
+
+Tensor ParameterStore::updated_values() const {
+  return values_.size() == updated_.size() ? values_ : values_.rows(updated_.begin, updated_.end);
+}
+
+bool ParameterStore::owns(const ParameterEntry& entry) const {
+  const auto own = static_cast<size_t>(mesh_->along("batch").index());
+  return Stretch{owners_[own], owners_[own + 1]}.contains(entry);
+}
+
+void ParameterStore::share_weights() {
+  if (!sharded_) {
+    return;
+  }
+  const Group& batch = mesh_->along("batch");
+  if (narrow_.defined()) {
+    batch.all_gather(narrow_.span<bf16>(), owners_);
+    share_vectors();
+  } else {
+    batch.all_gather(values_.span<float>(), owners_);
+  }
+}
+
+// What is used in f32 beside the narrow matrices, packed into one message.
+void ParameterStore::share_vectors() {
+  const Group& batch = mesh_->along("batch");
+  const auto is_f32 = [](const ParameterEntry& entry) {
+    return entry.compute.dtype() == DType::f32 && entry.trained;
+  };
+  Bounds bounds = {0};
+  std::vector<float> packed;
+  for (int member = 0; member < batch.size(); ++member) {
+    const auto own = static_cast<size_t>(member);
+    for (const ParameterEntry& entry : entries_) {
+      if (is_f32(entry) && Stretch{owners_[own], owners_[own + 1]}.contains(entry)) {
+        const std::span<const float> value = entry.value.span<float>();
+        packed.insert(packed.end(), value.begin(), value.end());
+      }
+    }
+    bounds.push_back(std::ssize(packed));
+  }
+  batch.all_gather(std::span(packed), bounds);
+  const float* next = packed.data();  // owners' stretches lie in the order of the entries
+  for (const ParameterEntry& entry : entries_) {
+    if (is_f32(entry)) {
+      std::copy(next, next + entry.value.size(), entry.value.data<float>());
+      next += entry.value.size();
+    }
+  }
 }
 
 void ParameterStore::train_only(const std::function<bool(std::string_view name)>& trained) {
@@ -193,7 +354,7 @@ ParameterEntry& ParameterStore::find(std::string_view name) {
 int64_t ParameterStore::count() const {
   int64_t total = 0;
   for (const ParameterEntry& entry : entries_) {
-    total += entry.shape.size();
+    total += entry.whole_shape.size();
   }
   return total;
 }
@@ -216,10 +377,12 @@ void ParameterStore::finish_gradients() {
 
 void ParameterStore::refresh_narrow() {
   if (narrow_.defined()) {
-    kernels::copy({.n = values_.size(),
-                   .from = {values_.raw(), DType::f32},
-                   .to = {narrow_.raw(), DType::bf16}});
+    const Tensor values = updated_values();
+    kernels::copy({.n = values.size(),
+                   .from = {values.raw(), DType::f32},
+                   .to = {narrow_.data<bf16>() + updated_.begin, DType::bf16}});
   }
+  share_weights();
 }
 
 }  // namespace heed

@@ -85,7 +85,7 @@ Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,
   check_dropout("feed_forward", options.dropout);
   kernels::Dropout dropout;
   if (Tape* training = Tape::current(); training != nullptr && options.dropout > 0.0F) {
-    dropout = {options.dropout, training->draw()};
+    dropout = {options.dropout, training->draw(options.part)};
   }
   const PauseScope pause(Tape::current());  // recorded as one node below
   const bool keep_pre = tape != nullptr && options.activation != Activation::relu;

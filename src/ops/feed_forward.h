@@ -20,6 +20,7 @@ struct FeedForwardWeights {
 struct FeedForwardOptions {
   Activation activation = Activation::relu;
   float dropout = 0.0F;  // while training
+  uint64_t part = 0;     // of hidden units that are split over processes: each drops its own
 };
 // x [..., C] -> [..., C]
 Tensor feed_forward(const Tensor& x, const FeedForwardWeights& weights,

@@ -59,6 +59,7 @@ class LanguageTask : public Task {
   std::optional<int64_t> epoch_batches() const override {
     return streams_ ? streams_->epoch_batches() : windows_->epoch_batches();
   }
+  bool continues() const override { return segments_ != nullptr; }
   void begin_step(int64_t complete) override;
   void end_step() override;
   std::vector<StateTensor> carried() const override;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <unordered_map>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -29,48 +30,119 @@ std::optional<int64_t> step_of(const fs::path& path) {
   return result.ec == std::errc() && result.ptr == end ? std::optional(step) : std::nullopt;
 }
 
-void write_state_tensors(const fs::path& file, const std::vector<StateTensor>& state) {
-  std::vector<NamedTensor> tensors;
-  tensors.reserve(state.size());
-  for (const StateTensor& tensor : state) {
-    tensors.push_back(named_tensor(tensor.name, tensor.tensor));
-  }
-  write_safetensors(file, tensors);
-}
-
 std::vector<StateTensor> optimizer_state(const Trained& trained) {
   std::vector<StateTensor> state = trained.optimizer.state();
   if (trained.ema.defined()) {
-    state.push_back({"ema", trained.ema});
+    add_state_views(trained.store, "ema", trained.ema, state);
   }
   return state;
 }
 
+// What a process that shares a batch with others keeps of the optimizer, as the others know it.
+struct ForeignState {
+  std::string name;
+  Shape shape;
+};
+
+// The state of all processes that share a batch: names and whole shapes, by name.
+std::vector<ForeignState> whole_state(const Trained& trained,
+                                      const std::vector<StateTensor>& state) {
+  Json own = Json::array();
+  for (const StateTensor& part : state) {
+    const Shape& shape = part.entry != nullptr ? part.entry->whole_shape : part.tensor.shape();
+    Json extents = Json::array();
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      extents.push_back(shape[axis]);
+    }
+    own.push_back({part.name, extents});
+  }
+  std::vector<ForeignState> all;
+  const Mesh& mesh = trained.store.mesh();
+  for (const std::string& text : mesh.along("batch").gather(own.dump())) {
+    for (const Json& each : Json::parse(text)) {
+      const auto same = [&](const ForeignState& other) { return other.name == each[0]; };
+      if (std::none_of(all.begin(), all.end(), same)) {
+        all.push_back({each[0], Shape(each[1].get<std::vector<int64_t>>())});
+      }
+    }
+  }
+  std::sort(all.begin(), all.end(),
+            [](const ForeignState& a, const ForeignState& b) { return a.name < b.name; });
+  return all;
+}
+
+// On a mesh, everybody writes what it keeps.
+void write_state_tensors(const fs::path& file, const Trained& trained) {
+  const std::vector<StateTensor> state = optimizer_state(trained);
+  std::unordered_map<std::string, Tensor> own;
+  for (const StateTensor& part : state) {
+    if (part.entry == nullptr) {
+      own.emplace(part.name, part.tensor);
+    } else if (const auto whole = to_write(trained.store, *part.entry, part.tensor)) {
+      own.emplace(part.name, *whole);
+    }
+  }
+  std::vector<NamedTensor> tensors;
+  for (const ForeignState& each : whole_state(trained, state)) {
+    const auto found = own.find(each.name);
+    tensors.push_back(
+        found != own.end()
+            ? named_tensor(each.name, found->second)
+            : NamedTensor{.name = each.name, .dtype = DType::f32, .shape = each.shape});
+  }
+  write_safetensors(file, tensors, {}, writers_of(trained.store.mesh()));
+}
+
 void load_state_tensors(const fs::path& file, const Trained& trained) {
   const SafetensorsFile stored(file);
+  std::vector<float> whole;
   for (const StateTensor& wanted : optimizer_state(trained)) {
     const TensorEntry& entry = stored.at(wanted.name);
-    check(entry.size() == wanted.tensor.size(), "[checkpoint] {}: tensor {} has {} values, not {}",
-          file.string(), wanted.name, entry.size(), wanted.tensor.size());
-    stored.copy(entry, wanted.tensor.span<float>());
+    const int64_t size =
+        wanted.entry != nullptr ? wanted.entry->whole_shape.size() : wanted.tensor.size();
+    check(entry.size() == size, "[checkpoint] {}: tensor {} has {} values, not {}", file.string(),
+          wanted.name, entry.size(), size);
+    if (wanted.entry == nullptr) {
+      stored.copy(entry, wanted.tensor.span<float>());
+      continue;
+    }
+    whole.resize(static_cast<size_t>(size));
+    stored.copy(entry, std::span(whole));
+    take_part(*wanted.entry, whole, wanted.tensor.span<float>());
   }
+}
+
+void write_carried(const fs::path& file, const std::vector<StateTensor>& carried) {
+  std::vector<NamedTensor> tensors;
+  tensors.reserve(carried.size());
+  for (const StateTensor& tensor : carried) {
+    tensors.push_back(named_tensor(tensor.name, tensor.tensor));
+  }
+  write_safetensors(file, tensors);
 }
 
 }  // namespace
 
 fs::path save_checkpoint(const fs::path& run, const TrainState& state, const Trained& trained) {
   fs::path finished = run / fmt::format("{}{}", kPrefix, state.step);
-  AtomicFolder made(finished);
-  const fs::path& folder = made.path();
-  save_config(folder, trained.config);
-  save_tokenizers(folder, trained.tokenizers);
-  save_parameters(folder / "model.safetensors", trained.store, trained.config.model);
-  write_state_tensors(folder / "optimizer.safetensors", optimizer_state(trained));
-  if (!trained.carried.empty()) {
-    write_state_tensors(folder / kCarried, trained.carried);
+  const Mesh& mesh = trained.store.mesh();
+  std::optional<AtomicFolder> made;
+  if (mesh.leads()) {
+    made.emplace(finished);
   }
-  write_file(folder / "state.json", config::write(state).dump(2) + "\n");
-  made.commit();  // over one of a run that got this far before, with other luck
+  const fs::path folder = mesh.world().broadcast_text(made ? made->path().string() : "");
+  save_parameters(folder / "model.safetensors", trained.store, trained.config.model);
+  write_state_tensors(folder / "optimizer.safetensors", trained);
+  if (made) {
+    save_config(folder, trained.config);
+    save_tokenizers(folder, trained.tokenizers);
+    if (!trained.carried.empty()) {
+      write_carried(folder / kCarried, trained.carried);
+    }
+    write_file(folder / "state.json", config::write(state).dump(2) + "\n");
+    made->commit();  // over one of a run that got this far before, with other luck
+  }
+  mesh.world().barrier();
   return finished;
 }
 

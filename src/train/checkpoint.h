@@ -53,10 +53,12 @@ struct Trained {
   const Tokenizers& tokenizers;
   ParameterStore& store;
   Optimizer& optimizer;
-  Tensor ema;                             // f32, flat as the store; undefined: none
+  Tensor ema;                             // f32, as store.updated_values(); undefined: none
   std::vector<StateTensor> carried = {};  // by the task, in f32
 };
 
+// On a mesh all processes call these; a checkpoint is the same whatever the mesh, and any other
+// mesh opens it.
 std::filesystem::path save_checkpoint(const std::filesystem::path& run, const TrainState& state,
                                       const Trained& trained);
 TrainState load_checkpoint(const std::filesystem::path& checkpoint, const Trained& trained);

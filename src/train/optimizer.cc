@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -12,19 +13,21 @@
 namespace heed {
 namespace {
 
+// `offset` is counted from where this process's parameters begin.
 bf16* narrow_data(const ParameterStore& store, int64_t offset) {
   const Tensor& narrow = store.narrow_values();
-  return narrow.defined() ? narrow.data<bf16>() + offset : nullptr;
+  return narrow.defined() ? narrow.data<bf16>() + store.updated().begin + offset : nullptr;
 }
 
-// A view for each parameter of an array laid out like the store's.
-void add_views(const ParameterStore& store, const std::string& prefix, const Tensor& flat,
-               std::vector<StateTensor>& state) {
+// The parameters that this process updates.
+std::vector<const ParameterEntry*> updated_entries(const ParameterStore& store) {
+  std::vector<const ParameterEntry*> updated;
   for (const ParameterEntry& entry : store.entries()) {
-    state.push_back(
-        {prefix + "/" + entry.name,
-         flat.rows(entry.offset, entry.offset + entry.shape.size()).reshape(entry.shape)});
+    if (store.updated().contains(entry)) {
+      updated.push_back(&entry);
+    }
   }
+  return updated;
 }
 
 float decay_of(const ParameterEntry& entry, const OptimizerConfig& config) {
@@ -32,28 +35,29 @@ float decay_of(const ParameterEntry& entry, const OptimizerConfig& config) {
   return decays ? config.weight_decay : 0.0F;
 }
 
-// A stretch of the flat arrays under one weight decay. Padding goes with what it follows: it is
+// Parameters next to each other under one weight decay. Padding goes with what it follows: it is
 // zero with a zero gradient, so no step changes it.
-struct Stretch {
-  int64_t begin;
-  int64_t end;
-  float weight_decay;
+struct DecayedStretch : Stretch {
+  float weight_decay = 0.0F;
 };
 
-// As few as there can be: a single one unless matrices decay and vectors do not.
-std::vector<Stretch> stretches_of(const ParameterStore& store, const OptimizerConfig& config) {
-  std::vector<Stretch> stretches;
-  for (const ParameterEntry& entry : store.entries()) {
-    const float weight_decay = decay_of(entry, config);
+// As few as there can be: a single one unless matrices decay and vectors do not. Counted from where
+// this process's parameters begin.
+std::vector<DecayedStretch> stretches_of(const ParameterStore& store,
+                                         const OptimizerConfig& config) {
+  std::vector<DecayedStretch> stretches;
+  for (const ParameterEntry* entry : updated_entries(store)) {
+    const float weight_decay = decay_of(*entry, config);
+    const int64_t begin = entry->offset - store.updated().begin;
     if (!stretches.empty() && stretches.back().weight_decay != weight_decay) {
-      stretches.back().end = entry.offset;
+      stretches.back().end = begin;
     }
     if (stretches.empty() || stretches.back().weight_decay != weight_decay) {
-      stretches.push_back({entry.offset, 0, weight_decay});
+      stretches.push_back({{begin, 0}, weight_decay});
     }
   }
   if (!stretches.empty()) {
-    stretches.back().end = store.values().size();
+    stretches.back().end = store.updated().size();
   }
   return stretches;
 }
@@ -65,13 +69,13 @@ class Adam final : public Optimizer {
       : Optimizer(store),
         config_(config),
         stretches_(stretches_of(store, config)),
-        m_(Tensor::zeros(store.values().shape())),
-        v_(Tensor::zeros(store.values().shape())) {}
+        m_(Tensor::zeros({store.updated().size()})),
+        v_(Tensor::zeros({store.updated().size()})) {}
 
   std::vector<StateTensor> state() const override {
     std::vector<StateTensor> result;
-    add_views(store(), "m", m_, result);
-    add_views(store(), "v", v_, result);
+    add_state_views(store(), "m", m_, result);
+    add_state_views(store(), "v", v_, result);
     return result;
   }
 
@@ -80,12 +84,12 @@ class Adam final : public Optimizer {
     const auto correction = [&](float beta) {
       return static_cast<float>(1.0 - std::pow(double{beta}, static_cast<double>(steps())));
     };
-    for (const Stretch& stretch : stretches_) {
+    for (const DecayedStretch& stretch : stretches_) {
       kernels::adam({.n = stretch.end - stretch.begin,
-                     .w = store().values().data<float>() + stretch.begin,
+                     .w = store().updated_values().data<float>() + stretch.begin,
                      .m = m_.data<float>() + stretch.begin,
                      .v = v_.data<float>() + stretch.begin,
-                     .g = store().gradients().data<float>() + stretch.begin,
+                     .g = store().updated_gradients().data<float>() + stretch.begin,
                      .narrow = narrow_data(store(), stretch.begin),
                      .lr = learning_rate,
                      .beta1 = config_.beta1,
@@ -100,7 +104,7 @@ class Adam final : public Optimizer {
   }
 
   OptimizerConfig config_;
-  std::vector<Stretch> stretches_;
+  std::vector<DecayedStretch> stretches_;
   Tensor m_, v_;
 };
 
@@ -109,25 +113,25 @@ class Sgd final : public Optimizer {
   Sgd(ParameterStore& store, const OptimizerConfig& config)
       : Optimizer(store), config_(config), stretches_(stretches_of(store, config)) {
     if (config.momentum > 0) {
-      m_ = Tensor::zeros(store.values().shape());
+      m_ = Tensor::zeros({store.updated().size()});
     }
   }
 
   std::vector<StateTensor> state() const override {
     std::vector<StateTensor> result;
     if (m_.defined()) {
-      add_views(store(), "m", m_, result);
+      add_state_views(store(), "m", m_, result);
     }
     return result;
   }
 
  private:
   void update(float learning_rate, float grad_scale) override {
-    for (const Stretch& stretch : stretches_) {
+    for (const DecayedStretch& stretch : stretches_) {
       kernels::sgd({.n = stretch.end - stretch.begin,
-                    .w = store().values().data<float>() + stretch.begin,
+                    .w = store().updated_values().data<float>() + stretch.begin,
                     .m = m_.defined() ? m_.data<float>() + stretch.begin : nullptr,
-                    .g = store().gradients().data<float>() + stretch.begin,
+                    .g = store().updated_gradients().data<float>() + stretch.begin,
                     .narrow = narrow_data(store(), stretch.begin),
                     .lr = learning_rate,
                     .momentum = config_.momentum,
@@ -138,7 +142,7 @@ class Sgd final : public Optimizer {
   }
 
   OptimizerConfig config_;
-  std::vector<Stretch> stretches_;
+  std::vector<DecayedStretch> stretches_;
   Tensor m_;  // undefined without momentum
 };
 
@@ -162,13 +166,13 @@ class Factored : public Optimizer {
     int64_t column = 0;
     for (const Matrix& matrix : matrices_) {
       const std::string& name = matrix.entry->name;
-      result.push_back({"row/" + name, rows_.rows(row, row + matrix.rows)});
-      result.push_back({"column/" + name, columns_.rows(column, column + matrix.columns)});
+      result.push_back({"row/" + name, rows_.rows(row, row + matrix.rows), nullptr});
+      result.push_back({"column/" + name, columns_.rows(column, column + matrix.columns), nullptr});
       row += matrix.rows;
       column += matrix.columns;
     }
     if (m_.defined()) {
-      add_views(store(), "m", m_, result);
+      add_state_views(store(), "m", m_, result);
     }
     return result;
   }
@@ -178,13 +182,17 @@ class Factored : public Optimizer {
       : Optimizer(store), config_(config) {
     int64_t rows = 0;
     int64_t columns = 0;
-    for (const ParameterEntry& entry : store.entries()) {
-      const int rank = entry.shape.rank();
+    for (const ParameterEntry* entry : updated_entries(store)) {
+      check(entry->cut.whole(),
+            "[optimizer] {} keeps sums of whole rows and columns, and {} is split over the mesh: "
+            "take adam, adamw or sgd, or split the batch only",
+            config.kind, entry->name);
+      const int rank = entry->shape.rank();
       Matrix& matrix = matrices_.emplace_back();
-      matrix.entry = &entry;
-      matrix.rows = rank >= 2 ? entry.shape[0] : 1;
-      matrix.columns = rank >= 2 ? entry.shape.product(1, rank) : entry.shape.size();
-      matrix.weight_decay = decay_of(entry, config);
+      matrix.entry = entry;
+      matrix.rows = rank >= 2 ? entry->shape[0] : 1;
+      matrix.columns = rank >= 2 ? entry->shape.product(1, rank) : entry->shape.size();
+      matrix.weight_decay = decay_of(*entry, config);
       rows += matrix.rows;
       columns += matrix.columns;
     }
@@ -197,14 +205,17 @@ class Factored : public Optimizer {
       matrix.column = std::exchange(column, column + matrix.columns);
     }
     if (beta1 > 0) {
-      m_ = Tensor::zeros(store.values().shape());
+      m_ = Tensor::zeros({store.updated().size()});
     }
   }
 
   const OptimizerConfig& config() const { return config_; }
+  int64_t offset_of(const Matrix& matrix) const {
+    return matrix.entry->offset - store().updated().begin;
+  }
   const std::vector<Matrix>& matrices() const { return matrices_; }
   float* m_data(const Matrix& matrix) const {
-    return m_.defined() ? m_.data<float>() + matrix.entry->offset : nullptr;
+    return m_.defined() ? m_.data<float>() + offset_of(matrix) : nullptr;
   }
 
  private:
@@ -241,7 +252,7 @@ class Adafactor final : public Factored {
                           .columns = matrix.columns,
                           .w = w,
                           .g = matrix.entry->slot.grad.data<float>(),
-                          .narrow = narrow_data(store(), matrix.entry->offset),
+                          .narrow = narrow_data(store(), offset_of(matrix)),
                           .m = m_data(matrix),
                           .row = matrix.row,
                           .column = matrix.column,
@@ -267,7 +278,7 @@ class Sm3 final : public Factored {
                     .columns = matrix.columns,
                     .w = matrix.entry->value.data<float>(),
                     .g = matrix.entry->slot.grad.data<float>(),
-                    .narrow = narrow_data(store(), matrix.entry->offset),
+                    .narrow = narrow_data(store(), offset_of(matrix)),
                     .m = m_data(matrix),
                     .row = matrix.row,
                     .column = matrix.column,
@@ -281,10 +292,20 @@ class Sm3 final : public Factored {
 
 }  // namespace
 
+void add_state_views(const ParameterStore& store, const std::string& prefix, const Tensor& flat,
+                     std::vector<StateTensor>& state) {
+  for (const ParameterEntry* entry : updated_entries(store)) {
+    const int64_t begin = entry->offset - store.updated().begin;
+    state.push_back({prefix + "/" + entry->name,
+                     flat.rows(begin, begin + entry->shape.size()).reshape(entry->shape), entry});
+  }
+}
+
 void Optimizer::step(float learning_rate, float grad_scale) {
   store_.finish_gradients();
   ++steps_;
   update(learning_rate, grad_scale);
+  store_.share_weights();
 }
 
 size_t Optimizer::state_bytes() const {
@@ -318,7 +339,25 @@ std::unique_ptr<Optimizer> make_optimizer(ParameterStore& store, const Optimizer
 
 double gradient_norm(ParameterStore& store) {
   store.finish_gradients();
-  return std::sqrt(kernels::squared_sum(store.gradients().data<float>(), store.gradients().size()));
+  const Mesh& mesh = store.mesh();
+  if (mesh.alone()) {
+    return std::sqrt(
+        kernels::squared_sum(store.gradients().data<float>(), store.gradients().size()));
+  }
+  // Parameters that every process has count once, and split ones are added up over their parts.
+  std::map<const Group*, double> split;
+  double whole = 0.0;
+  for (const ParameterEntry* entry : updated_entries(store)) {
+    const double squares =
+        kernels::squared_sum(entry->slot.grad.data<float>(), entry->slot.grad.size());
+    (entry->cut.whole() ? whole : split[entry->cut.group]) += squares;
+  }
+  double total = whole;
+  for (const std::string_view dimension : {"heads", "hidden", "vocabulary"}) {
+    const auto part = split.extract(&mesh.along(dimension));  // the same group counts once
+    total += mesh.along(dimension).sum(part.empty() ? 0.0 : part.mapped());
+  }
+  return std::sqrt(store.sharded() ? mesh.along("batch").sum(total) : total);
 }
 
 }  // namespace heed

@@ -61,9 +61,14 @@ struct OptimizerConfig {
 
 // A tensor that a checkpoint saves and restores.
 struct StateTensor {
-  std::string name;  // "m/decoder.0.norm.weight"
-  Tensor tensor;     // a view of the live one
+  std::string name;                       // "m/decoder.0.norm.weight"
+  Tensor tensor;                          // a view of the live one
+  const ParameterEntry* entry = nullptr;  // whose it is: split over a mesh as that parameter is
 };
+
+// A view for each parameter that this process updates, of an array laid out like theirs.
+void add_state_views(const ParameterStore& store, const std::string& prefix, const Tensor& flat,
+                     std::vector<StateTensor>& state);
 
 class Optimizer {
  public:
@@ -94,7 +99,7 @@ class Optimizer {
 // The store must be allocated for training.
 std::unique_ptr<Optimizer> make_optimizer(ParameterStore& store, const OptimizerConfig& config);
 
-// Euclidean norm of all gradients.
+// Euclidean norm of all gradients, on all processes of a mesh, which all call it.
 double gradient_norm(ParameterStore& store);
 
 }  // namespace heed

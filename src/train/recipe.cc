@@ -383,4 +383,16 @@ void check_files(const Recipe& recipe, const std::string& where) {
   });
 }
 
+std::vector<fs::path> named_files(const Recipe& recipe) {
+  std::vector<fs::path> files;
+  Json json = write_recipe(recipe);
+  for_each_path(json, *recipe.kind, [&](const std::string& /*key*/, const std::string& path) {
+    if (!path.empty() && path != "-") {
+      files.emplace_back(path);
+    }
+    return path;
+  });
+  return files;
+}
+
 }  // namespace heed

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/config.h"
+#include "mesh/mesh.h"
 #include "train/optimizer.h"
 #include "train/schedule.h"
 
@@ -108,6 +109,7 @@ struct Recipe {
   ScheduleConfig schedule;
   ValidationConfig validation;
   CheckpointConfig checkpoint;
+  MeshConfig mesh;
 
   // Averaging needs more of them than the recipe may want to keep.
   int64_t kept_checkpoints() const { return std::max(checkpoint.keep, train.average); }
@@ -121,6 +123,7 @@ struct Recipe {
     v("schedule", schedule, "how the learning rate changes");
     v("validation", validation, "how progress is judged");
     v("checkpoint", checkpoint, "what is kept");
+    v("mesh", mesh, "how several processes share the training");
   }
 };
 
@@ -136,6 +139,9 @@ Json write_recipe(const Recipe& recipe);
 // An Error that names the key and the file, if a file that the recipe names does not exist; it says
 // which command fetches or makes the data set that the file belongs to.
 void check_files(const Recipe& recipe, const std::string& where);
+
+// The files and folders that the recipe names.
+std::vector<std::filesystem::path> named_files(const Recipe& recipe);
 
 // The keys that a recipe of this task has, without the model's.
 std::vector<config::FieldHelp> recipe_keys(const TaskKind& task);

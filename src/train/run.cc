@@ -10,6 +10,7 @@
 #include "formats/run_log.h"
 #include "models/folder_output.h"
 #include "models/registry.h"
+#include "train/agreement.h"
 
 namespace heed {
 namespace {
@@ -27,10 +28,16 @@ struct Difference {
 // are left out, and so is what this version of Heed no longer has.
 std::optional<Difference> first_difference(const Json& before, const Json& now,
                                            const std::string& path) {
-  static const std::vector<std::string> free{
-      "train.steps",     "train.epochs",     "train.minutes",
-      "train.log_every", "validation",       "checkpoint.keep",
-      "train.average",   "train.most_skips", "train.checkpoint_layers"};
+  static const std::vector<std::string> free{"train.steps",
+                                             "train.epochs",
+                                             "train.minutes",
+                                             "train.log_every",
+                                             "validation",
+                                             "checkpoint.keep",
+                                             "train.average",
+                                             "train.most_skips",
+                                             "train.checkpoint_layers",
+                                             "mesh"};
   if (before == now || std::find(free.begin(), free.end(), path) != free.end()) {
     return std::nullopt;
   }
@@ -125,7 +132,7 @@ void prepare_parameters(Run& run, TrainObserver& observer) {
   run.store.train_only([&](std::string_view name) { return run.task->trains(name); });
   run.optimizer = make_optimizer(run.store, run.recipe.optimizer);
   if (train.ema > 0.0F) {
-    run.ema = run.store.values().clone();
+    run.ema = run.store.updated_values().clone();
   }
 }
 
@@ -182,19 +189,41 @@ std::optional<int64_t> Run::total_steps() const {
   return heed::total_steps(recipe.train, task->epoch_batches());
 }
 
+namespace {
+
+// How many parts of a step each process that shares the batch has.
+void check_mesh(const Run& run) {
+  const Group& batch = run.mesh.along("batch");
+  const int64_t parts = run.recipe.train.accumulate;
+  check(parts % batch.size() == 0,
+        "[train] a step has {} batches (train.accumulate), which {} processes cannot share: set "
+        "train.accumulate to a multiple of {}, and data.batch_tokens to what one of them takes at "
+        "a time",
+        parts, batch.size(), batch.size());
+  check(batch.alone() || !run.task->continues(),
+        "[train] a {} goes on in each batch where the one before ended, so that processes cannot "
+        "share batches: split the model only, such as --mesh model:{}",
+        run.task->config().spec().kind, run.mesh.size());
+}
+
+}  // namespace
+
 std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, RunStart start,
-                                 TrainObserver& observer) {
+                                 TrainObserver& observer, const Mesh& mesh) {
   for (const std::string& line : recipe.unused) {
     observer.noted(line);
   }
   recipe.kind->check_model(recipe);
-  NewFolder made(folder);
-  auto run = std::make_unique<Run>();
-  run->recipe = recipe;
-  run->folder = folder;
-  run->lock.emplace(folder);
+  std::optional<NewFolder> made;
+  std::unique_ptr<Run> run(new Run{.recipe = recipe, .folder = folder, .mesh = mesh});
+  if (mesh.leads()) {
+    made.emplace(folder);
+    run->lock.emplace(folder);
+  }
+  mesh.world().barrier();
   const bool resumed = is_resumed(folder, recipe, start);
   observer.doing("preparing the run");
+  run->store.lay_out_on(mesh);
   run->task =
       recipe.kind->make(recipe, {.folder = folder,
                                  .resumed = resumed,
@@ -202,20 +231,26 @@ std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, R
                                  .note = [&](const std::string& text) { observer.noted(text); },
                                  .doing = [&](const std::string& what) { observer.doing(what); }});
   check_parameters(*run);
+  check_mesh(*run);
+  check_agreement(mesh, recipe, run->task->config().model);
   prepare_parameters(*run, observer);
   const bool loaded = resumed && load_last_checkpoint(*run);
-  if (loaded) {  // a run that was killed may have left parts of checkpoints
+  mesh.world().barrier();
+  if (loaded && mesh.leads()) {  // a run that was killed may have left parts of checkpoints
     prune_checkpoints(folder, recipe.kept_checkpoints(), recipe.checkpoint.every);
   }
   observer.doing("reading the data");
   run->task->begin(run->state.data);
   observer.doing("measuring how much memory a batch takes");
   run->report = report_of(*run, loaded);
-  if (start == RunStart::replace) {
-    remove_earlier_run(folder);
+  if (mesh.leads()) {
+    if (start == RunStart::replace) {
+      remove_earlier_run(folder);
+    }
+    write_run_files(*run, resumed);
+    made->keep();
   }
-  write_run_files(*run, resumed);
-  made.keep();
+  mesh.world().barrier();
   return run;
 }
 

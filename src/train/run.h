@@ -69,6 +69,7 @@ class TrainObserver {
 struct Run {
   Recipe recipe;
   std::filesystem::path folder;
+  const Mesh& mesh;                     // the processes that share the training
   std::optional<FolderLock> lock = {};  // no other process trains in this folder
   ParameterStore store = {};
   std::unique_ptr<Task> task = {};
@@ -93,7 +94,11 @@ enum class RunStart {
 // is replaced, or the run is resumed: then the recipe must be the same in everything that the
 // weights depend on. Nothing is written or removed until all has proved to work, so that after an
 // Error the folder is as it was before.
+//
+// On a mesh all processes call it, with the same recipe, program and data: what differs is an Error
+// that names the process and both values. The first one writes; all have to see the folder.
 std::unique_ptr<Run> prepare_run(const Recipe& recipe, const std::filesystem::path& folder,
-                                 RunStart start, TrainObserver& observer);
+                                 RunStart start, TrainObserver& observer,
+                                 const Mesh& mesh = Mesh::single());
 
 }  // namespace heed

@@ -82,6 +82,10 @@ class Task {
   virtual std::optional<int64_t> epoch_batches() const = 0;  // if every epoch has as many
   virtual std::string skipped() const { return ""; }         // what of the data is not learned from
 
+  // Whether a batch goes on where the one before it ended, so that different processes cannot take
+  // one each.
+  virtual bool continues() const { return false; }
+
   // Around each step: before its batches, with the number of steps that are complete, and after the
   // weights were changed. A step that was interrupted, or whose loss was not finite, has no end.
   virtual void begin_step(int64_t /*complete*/) {}

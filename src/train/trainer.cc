@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 
 #include "autograd/checkpoint.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/parallel.h"
@@ -17,18 +17,15 @@ namespace heed {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
 
 }  // namespace
 
 Trainer::Trainer(std::unique_ptr<Run> run, TrainObserver& observer)
-    : run_(std::move(run)), observer_(observer), tape_(recipe().train.seed) {
+    : run_(std::move(run)),
+      observer_(observer),
+      tape_(recipe().train.seed),
+      exchange_(run_->store, run_->mesh) {
   tape_.set_draws(state().draws);
   seconds_at_report_ = state().seconds;
   seconds_at_start_ = state().seconds;
@@ -36,6 +33,13 @@ Trainer::Trainer(std::unique_ptr<Run> run, TrainObserver& observer)
   const bool whole = run_->report.resumed_from > 0 && !state().validation_due;
   saved_at_ = whole ? state().step : -1;
   observer_.started(run_->report);
+}
+
+template <typename Line>
+void Trainer::log(const Line& line) const {
+  if (mesh().leads()) {
+    append_to_run_log(run_->folder, line);
+  }
 }
 
 double Trainer::done() const {
@@ -89,7 +93,7 @@ TrainEnd Trainer::run_steps() {
     if (out_of_patience()) {  // also a resumed run that had stopped early
       return finish(TrainEnd::early_stop);
     }
-    if (*stop_) {
+    if (asked_to_stop()) {
       throw Interrupted();
     }
     const auto begin = Clock::now();
@@ -104,6 +108,16 @@ TrainEnd Trainer::run_steps() {
     complete_step();
   }
   return finish(TrainEnd::finished);
+}
+
+// On a mesh, whether any process was asked to. The first one's clock counts for all.
+bool Trainer::asked_to_stop() {
+  if (mesh().alone()) {
+    return *stop_;
+  }
+  const bool stop = mesh().world().max(*stop_ ? 1.0 : 0.0) > 0.0;
+  run_->state.seconds = mesh().world().gather(run_->state.seconds).front();
+  return stop;
 }
 
 // What follows a step: the validation and the checkpoint that are due.
@@ -129,32 +143,54 @@ double Trainer::backward(const TaskBatch& batch, double share) {
   return value;
 }
 
-// Loss and gradients of a step. Weights are not touched, so that an interrupted step never was.
+// Loss and gradients of a step. Weights are not touched, so that an interrupted step never was. A
+// step of several processes is not interrupted: the others would wait for the one that was.
 Trainer::StepResult Trainer::gradients() {
   const TrainState before = run_->state;
-  const InterruptScope scope(*stop_);
+  const InterruptScope scope(mesh().alone() ? *stop_ : never_);
   std::vector<std::unique_ptr<TaskBatch>> parts(static_cast<size_t>(recipe().train.accumulate));
   StepResult result;
-  int64_t targets = 0;
   try {
     for (std::unique_ptr<TaskBatch>& part : parts) {
       part = task().next();
       check(part != nullptr, "[train] the data ended before the training did");
-      targets += part->targets;
       result.tokens += part->tokens;
       run_->state.data = part->after;
     }
     run_->store.clear_gradients();
     task().begin_step(run_->state.step);
-    for (const std::unique_ptr<TaskBatch>& part : parts) {
-      result.loss +=
-          backward(*part, static_cast<double>(part->targets) / static_cast<double>(targets));
-    }
+    add_gradients(parts, result);
   } catch (const Interrupted&) {
     run_->state = before;
     throw;
   }
   return result;
+}
+
+// Each part has random numbers of its own, whichever process it is computed on.
+void Trainer::add_gradients(const std::vector<std::unique_ptr<TaskBatch>>& parts,
+                            StepResult& result) {
+  constexpr int kPartBits = 40;
+  const Group& batch = mesh().along("batch");
+  const auto members = static_cast<size_t>(batch.size());
+  int64_t targets = 0;
+  for (const std::unique_ptr<TaskBatch>& part : parts) {
+    targets += part->targets;
+  }
+  uint64_t draws = 0;
+  for (auto i = static_cast<size_t>(batch.index()); i < parts.size(); i += members) {
+    const uint64_t first = run_->state.draws + (uint64_t{i} << kPartBits);
+    tape_.set_draws(first);
+    if (i + members >= parts.size()) {
+      exchange_.begin(tape_);
+    }
+    result.loss +=
+        backward(*parts[i], static_cast<double>(parts[i]->targets) / static_cast<double>(targets));
+    draws = std::max(draws, tape_.draws() - first);
+  }
+  exchange_.finish(tape_);
+  result.loss = batch.sum(result.loss);
+  tape_.set_draws(run_->state.draws + static_cast<uint64_t>(batch.max(static_cast<double>(draws))));
 }
 
 Trainer::StepResult Trainer::step(float rate) {
@@ -180,8 +216,7 @@ Trainer::StepResult Trainer::step(float rate) {
 void Trainer::skip_step(const StepResult& result) {
   ++run_->state.skipped;
   ++run_->state.skipped_in_row;
-  append_to_run_log(run_->folder,
-                    LoggedSkip{.step = run_->state.step, .skipped = run_->state.skipped});
+  log(LoggedSkip{.step = run_->state.step, .skipped = run_->state.skipped});
   check(run_->state.skipped_in_row < recipe().train.most_skips,
         "[train] {} steps in a row had a loss or gradient that is not finite (loss {}, gradient "
         "norm {} at step {}). Try a lower schedule.rate, a longer schedule.warmup, train.clip = 1, "
@@ -197,7 +232,8 @@ void Trainer::update_ema() {
   // Early on the average follows fast, as if it had begun with the first step.
   const auto steps = static_cast<float>(run_->state.step - run_->state.skipped);
   const float kept = std::min(decay, (1.0F + steps) / (10.0F + steps));
-  const float* values = run_->store.values().data<float>();
+  const Tensor updated = run_->store.updated_values();
+  const float* values = updated.data<float>();
   float* average = run_->ema.data<float>();
   parallel_for(run_->ema.size(), kParallelGrain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -212,7 +248,7 @@ void Trainer::with_ema(const Body& body) {
   const auto swap = [&] {
     if (run_->ema.defined()) {
       std::swap_ranges(run_->ema.data<float>(), run_->ema.data<float>() + run_->ema.size(),
-                       run_->store.values().data<float>());
+                       run_->store.updated_values().data<float>());
       run_->store.refresh_narrow();
     }
   };
@@ -252,13 +288,13 @@ void Trainer::report_step(const StepResult& result, double rate, bool now) {
   report.done = done();
   report.seconds_left = seconds_left();
   observer_.stepped(report);
-  append_to_run_log(run_->folder, LoggedStep{.step = report.step,
-                                             .epoch = report.epoch,
-                                             .loss = report.loss,
-                                             .learning_rate = report.learning_rate,
-                                             .gradient_norm = report.gradient_norm,
-                                             .tokens_per_second = report.tokens_per_second,
-                                             .seconds = report.seconds});
+  log(LoggedStep{.step = report.step,
+                 .epoch = report.epoch,
+                 .loss = report.loss,
+                 .learning_rate = report.learning_rate,
+                 .gradient_norm = report.gradient_norm,
+                 .tokens_per_second = report.tokens_per_second,
+                 .seconds = report.seconds});
   loss_sum_ = 0.0;
   steps_since_ = 0;
   tokens_since_ = 0;
@@ -275,7 +311,7 @@ void Trainer::validate() {
   observer_.doing("validating");
   with_ema([&] {
     {
-      const InterruptScope scope(*stop_);
+      const InterruptScope scope(mesh().alone() ? *stop_ : never_);
       report.score = task().validate(run_->state.step);
     }
     report.best = is_best(report.score);
@@ -285,13 +321,13 @@ void Trainer::validate() {
   });
   report.seconds = seconds_since(begin);
   observer_.validated(report);
-  append_to_run_log(run_->folder, LoggedValidation{.step = report.step,
-                                                   .loss = report.score.loss,
-                                                   .metric = report.score.metric,
-                                                   .value = report.score.value,
-                                                   .example = report.score.example,
-                                                   .seconds = run_->state.seconds,
-                                                   .measures = report.score.measures});
+  log(LoggedValidation{.step = report.step,
+                       .loss = report.score.loss,
+                       .metric = report.score.metric,
+                       .value = report.score.value,
+                       .example = report.score.example,
+                       .seconds = run_->state.seconds,
+                       .measures = report.score.measures});
 }
 
 bool Trainer::is_best(const Score& score) {
@@ -314,7 +350,9 @@ void Trainer::save() {
   saved_at_ = run_->state.step;
   observer_.doing("saving a checkpoint");
   save_checkpoint(run_->folder, run_->state, run_->trained());
-  prune_checkpoints(run_->folder, recipe().kept_checkpoints(), recipe().checkpoint.every);
+  if (mesh().leads()) {
+    prune_checkpoints(run_->folder, recipe().kept_checkpoints(), recipe().checkpoint.every);
+  }
   if (!task().validates()) {
     with_ema([&] {
       save_parameters(run_->folder / "model.safetensors", run_->store, task().config().model);
@@ -335,12 +373,15 @@ TrainEnd Trainer::finish(TrainEnd end) {
 // is what an interrupted run continues from.
 void Trainer::average() {
   observer_.doing("averaging checkpoints");
-  const InterruptScope scope(*stop_);
+  const InterruptScope scope(mesh().alone() ? *stop_ : never_);
   std::vector<fs::path> last = list_checkpoints(run_->folder);
   const auto most = static_cast<size_t>(recipe().train.average);
   last.erase(last.begin(), last.end() - static_cast<int64_t>(std::min(most, last.size())));
   const fs::path folder = run_->folder / "averaged";
-  average_models(last, folder, Existing::replace);
+  if (mesh().leads()) {
+    average_models(last, folder, Existing::replace);
+  }
+  mesh().world().barrier();
   load_parameters(folder / "model.safetensors", run_->store, task().config().model);
   observer_.noted(fmt::format("averaged the last {} checkpoints", last.size()));
   run_->ema = Tensor();  // the average takes its place

@@ -4,6 +4,10 @@
 // so far: the folder is a model folder), log.jsonl, and the last checkpoints. All that happens in
 // a run follows from the recipe; a run that is killed and resumed ends with the same bits.
 //
+// On a mesh every process has a Trainer, and all do the same steps: a step's batches are shared
+// among those along "batch", by turns, so that the step is the one that a single process would
+// make. The first process writes files.
+//
 // Owns its run (train/run.h). One thread calls; `stop` may be set from a signal handler.
 #pragma once
 
@@ -12,6 +16,7 @@
 #include <string>
 
 #include "autograd/tape.h"
+#include "train/gradient_exchange.h"
 #include "train/run.h"
 
 namespace heed {
@@ -28,6 +33,7 @@ class Trainer {
   std::string test() const { return task().test(run_->folder); }
 
   const TrainState& state() const { return run_->state; }
+  const ExchangeTimes& exchange_times() const { return exchange_.times(); }
 
  private:
   struct StepResult {
@@ -39,6 +45,7 @@ class Trainer {
 
   Task& task() const { return *run_->task; }
   const Recipe& recipe() const { return run_->recipe; }
+  const Mesh& mesh() const { return run_->mesh; }
 
   bool over() const;
   bool out_of_patience() const;
@@ -48,7 +55,9 @@ class Trainer {
   void complete_step();
   StepResult step(float rate);
   StepResult gradients();
+  void add_gradients(const std::vector<std::unique_ptr<TaskBatch>>& parts, StepResult& result);
   double backward(const TaskBatch& batch, double share);
+  bool asked_to_stop();
   void skip_step(const StepResult& result);
   void update_ema();
   void report_step(const StepResult& result, double rate, bool now);
@@ -58,13 +67,17 @@ class Trainer {
   TrainEnd finish(TrainEnd end);
   void average();
 
+  template <typename Line>
+  void log(const Line& line) const;
   template <typename Body>
   void with_ema(const Body& body);
 
   std::unique_ptr<Run> run_;
   TrainObserver& observer_;
   Tape tape_;
+  GradientExchange exchange_;
   const std::atomic<bool>* stop_ = nullptr;  // while run() runs
+  const std::atomic<bool> never_{false};
   // Since the last report.
   double loss_sum_ = 0.0;
   int64_t steps_since_ = 0;

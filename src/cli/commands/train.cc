@@ -6,6 +6,7 @@
 #include "cli/pictures/curves.h"
 #include "cli/signals.h"
 #include "cli/train_progress.h"
+#include "mesh/launch.h"
 #include "models/registry.h"
 #include "tasks/tasks.h"
 #include "train/trainer.h"
@@ -18,6 +19,7 @@ namespace fs = std::filesystem;
 struct TrainArguments {
   std::string recipe;
   std::string out;
+  std::string mesh;
   std::vector<std::string> settings;
   bool resume = false;
   bool force = false;
@@ -98,7 +100,7 @@ std::string command_with(const TrainArguments& arguments, const fs::path& folder
   for (const std::string& setting : arguments.settings) {
     command += " --set " + shell_word(setting);
   }
-  return command;
+  return launched_together() ? "mpirun ... " + command : command;
 }
 
 void check_recipe(const TrainArguments& arguments, const Recipe& recipe) {
@@ -120,23 +122,59 @@ void end_with_command(const std::shared_ptr<TrainProgress>& progress, const std:
   });
 }
 
+RunStart start_of(const TrainArguments& arguments) {
+  return arguments.force ? RunStart::replace : arguments.resume ? RunStart::resume : RunStart::anew;
+}
+
+// The mesh of the processes that were started together with this one.
+std::unique_ptr<const Mesh> open_mesh(const Recipe& recipe) {
+  if (Transport* transport = open_transport()) {
+    return std::make_unique<const Mesh>(*transport, recipe.mesh);
+  }
+  int processes = 1;
+  for (const MeshAxis& axis : parse_axes(recipe.mesh.axes)) {
+    processes *= axis.size;
+  }
+  check(processes == 1,
+        "[train] the mesh {} has {} processes, and this one was started alone: start them with "
+        "mpirun -n {} heed train ...",
+        recipe.mesh.axes, processes, processes);
+  return std::make_unique<const Mesh>();
+}
+
+// What the processes do that are not the first of a mesh: the same, silently.
+void follow(const TrainArguments& arguments, const Recipe& recipe, const fs::path& folder,
+            const Mesh& mesh) {
+  TrainObserver silent;
+  Trainer trainer(prepare_run(recipe, folder, start_of(arguments), silent, mesh), silent);
+  trainer.run(stop_requested());
+}
+
+// Of a mesh: how much of the exchange of gradients did not cost time.
+void report_exchange(const ExchangeTimes& times) {
+  if (times.working > 0.0) {
+    fmt::print(stderr,
+               "exchange of gradients: {:.1f} s of work, {:.1f} s of waiting; {:.0f} % was hidden "
+               "behind the backward pass\n",
+               times.working, times.waiting, 100 * times.hidden());
+  }
+}
+
 void train_recipe(const TrainArguments& arguments, const Recipe& recipe, const fs::path& folder,
-                  const std::shared_ptr<TrainProgress>& progress) {
+                  const std::shared_ptr<TrainProgress>& progress, const Mesh& mesh) {
   const std::string command = command_with(arguments, folder);
   // --resume begins where there is no run yet. With --force the earlier run is still there.
   end_with_command(progress, "interrupted before the first step",
                    command + (arguments.force ? " --force" : " --resume"));
-  check_files(recipe, arguments.recipe);
-  const RunStart start = arguments.force    ? RunStart::replace
-                         : arguments.resume ? RunStart::resume
-                                            : RunStart::anew;
-  Trainer trainer(prepare_run(recipe, folder, start, *progress), *progress);
+  Trainer trainer(prepare_run(recipe, folder, start_of(arguments), *progress, mesh), *progress);
   const TrainEnd end = trainer.run(stop_requested());
+  report_exchange(trainer.exchange_times());
   progress->end();
   write_curves(folder);
   if (end == TrainEnd::interrupted) {
     fmt::print(stderr, "stopped after step {}; continue with: {} --resume\n", trainer.state().step,
                command);
+    close_transport();
     end_interrupted();  // the data may come from a pipe that somebody still waits for
   }
   fmt::print("{} after {} steps, {:.1f} minutes; the model is in {}\n",
@@ -161,7 +199,11 @@ void train(const TrainArguments& arguments) {
   check(!arguments.recipe.empty(), "[train] give a recipe (see heed train --help)");
   check(!arguments.resume || !arguments.force,
         "[train] --resume continues a run and --force replaces it: give one of them");
-  const Recipe recipe = read_recipe(arguments.recipe, arguments.settings);
+  std::vector<std::string> settings = arguments.settings;
+  if (!arguments.mesh.empty()) {
+    settings.push_back("mesh.axes=" + arguments.mesh);
+  }
+  const Recipe recipe = read_recipe(arguments.recipe, settings);
   if (arguments.check) {
     check_recipe(arguments, recipe);
     return;
@@ -169,9 +211,15 @@ void train(const TrainArguments& arguments) {
   const fs::path folder = arguments.out.empty()
                               ? fs::path("runs") / fs::path(arguments.recipe).stem()
                               : fs::path(arguments.out);
+  check_files(recipe, arguments.recipe);
+  const std::unique_ptr<const Mesh> mesh = open_mesh(recipe);
+  if (!mesh->leads()) {
+    follow(arguments, recipe, folder, *mesh);
+    return;
+  }
   const auto progress = std::make_shared<TrainProgress>(folder);
   try {
-    train_recipe(arguments, recipe, folder, progress);
+    train_recipe(arguments, recipe, folder, progress, *mesh);
   } catch (...) {
     progress->end();  // before the error is printed
     throw;
@@ -190,6 +238,10 @@ void add_train(Command& app) {
   command.option("--set", arguments->settings, "override a key of the recipe")
       .one_at_a_time()
       .value_name("KEY=VALUE");
+  command
+      .option("--mesh", arguments->mesh,
+              "axes of the processes that mpirun started, such as batch:2,model:2")
+      .value_name("AXES");
   command.flag("--resume", arguments->resume, "continue the run in the run folder");
   command.flag("--force", arguments->force,
                "replace the run or model in the folder; files that Heed did not write stay");
@@ -209,6 +261,9 @@ void add_train(Command& app) {
                   "train.minutes=30");
   command.example("Continue an interrupted run",
                   "heed train recipes/translation/multi30k.toml --out runs/m30k --resume");
+  command.example("Share the batches of a recipe between two processes",
+                  "mpirun -n 2 heed train recipes/translation/multi30k.toml --mesh batch:2 --set "
+                  "train.accumulate=2 --set data.batch_tokens=2048");
   command.example("List the keys of translation recipes", "heed train --keys translate");
   command.action([arguments] { train(*arguments); });
 }

@@ -282,7 +282,7 @@ AttentionResult run(const Layout& layout, const Shape& q, const Shape& k,
   }
   check_dropout("attention", options.dropout);
   if (Tape* tape = Tape::current(); tape != nullptr && options.dropout > 0.0F) {
-    args.dropout = {options.dropout, tape->draw()};
+    args.dropout = {options.dropout, tape->draw(options.part)};
   }
   Tape* tape = Tape::recording({&layout.tensors[0], &layout.tensors[1], &layout.tensors[2],
                                 &options.relative, &options.relative_bias, &options.labelled});

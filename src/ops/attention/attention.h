@@ -26,6 +26,7 @@ struct AttentionOptions {
   Tensor labelled = {};  // [B,Tq,H,R], R odd: queries times embeddings of differences
   Tensor labels = {};    // i32 [B,Tk]
   float dropout = 0.0F;  // of the weights, while training
+  uint64_t part = 0;     // of heads that are split over processes: each drops its own
   float scale = 0.0F;    // 0: 1/sqrt(D)
   bool weights = false;  // also return the weights, for pictures
   // Queries and keys are a whole sequence with its padding: however short, it is computed as in a

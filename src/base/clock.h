@@ -1,0 +1,14 @@
+// How long something took.
+#pragma once
+
+#include <chrono>
+
+namespace heed {
+
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace heed
