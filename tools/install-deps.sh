@@ -4,6 +4,7 @@
 #   tools/install-deps.sh build          what compiling the library and the program takes
 #   tools/install-deps.sh build test     and the test suite with its checks and sanitizers
 #   tools/install-deps.sh web            a browser and node, for the tests of the studio
+#   tools/install-deps.sh balancer       HAProxy, for the test of several servers behind it
 #   tools/install-deps.sh peer           PyTorch, for the side-by-side measurements in bench/
 #   tools/install-deps.sh --list GROUP   prints a group and installs nothing
 set -euo pipefail
@@ -27,6 +28,7 @@ web_packages=(curl)
 for program in node:nodejs npm:npm chromium:chromium; do
   command -v "${program%:*}" >/dev/null || web_packages+=("${program#*:}")
 done
+balancer_packages=(haproxy)
 peer_packages=(python3-torch libopenblas0-openmp)
 
 usage() {
@@ -43,6 +45,7 @@ for group in "$@"; do
     build) wanted+=("${build_packages[@]}") ;;
     test) wanted+=("${test_packages[@]}") ;;
     web) wanted+=("${web_packages[@]}") ;;
+    balancer) wanted+=("${balancer_packages[@]}") ;;
     peer) wanted+=("${peer_packages[@]}") ;;
     *) usage ;;
   esac
