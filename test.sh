@@ -12,6 +12,8 @@ step="installing packages"
 say "$step"
 tools/install-deps.sh build test
 tools/install-deps.sh web || echo "no browser or node can be installed: the tests of the studio will be skipped"
+tools/install-deps.sh balancer || echo "HAProxy cannot be installed: the test of several servers will be skipped"
+tools/install-deps.sh mpi || echo "MPI cannot be installed: the tests of several processes will be skipped"
 
 step="configuring build/release"
 say "$step"

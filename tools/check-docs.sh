@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Checks that the files and folders which README.md, CONTRIBUTING.md and docs/*.md link to or name exist.
+# Checks that the files and folders which README.md, CONTRIBUTING.md, docs/*.md and deploy/*.md link to or name exist.
 #   tools/check-docs.sh [ROOT]
 set -euo pipefail
 root=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)}
 cd "$root"
 shopt -s nullglob
-pages=(README*.md CONTRIBUTING*.md docs/*.md)
+pages=(README*.md CONTRIBUTING*.md docs/*.md deploy/*.md)
 
 # links PAGE: the targets of its links, relative to the page; code has brackets and parentheses, too, and is left out.
 links() {
@@ -13,7 +13,7 @@ links() {
 }
 # names PAGE: the paths it names from the root. What documentation asks to write (NAME_test.cc) or build is not there yet.
 names() {
-  { grep -oE '(^|[^A-Za-z0-9_./-])(bench|docs|recipes|src|tests|tools)/[A-Za-z0-9_./*-]+' "$1" || true; } |
+  { grep -oE '(^|[^A-Za-z0-9_./-])(bench|deploy|docs|recipes|src|tests|tools)/[A-Za-z0-9_./*-]+' "$1" || true; } |
     sed -E 's/^[^a-z]//; s/\.+$//' | { grep -vE '[A-Z]{4}|/topic_|/clamp\.' || true; }
 }
 

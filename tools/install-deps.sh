@@ -5,6 +5,7 @@
 #   tools/install-deps.sh build test     and the test suite with its checks and sanitizers
 #   tools/install-deps.sh web            a browser and node, for the tests of the studio
 #   tools/install-deps.sh mpi            MPI, for training with several processes and machines
+#   tools/install-deps.sh balancer       HAProxy, for the test of several servers behind it
 #   tools/install-deps.sh peer           PyTorch, for the side-by-side measurements in bench/
 #   tools/install-deps.sh --list GROUP   prints a group and installs nothing
 set -euo pipefail
@@ -29,6 +30,7 @@ for program in node:nodejs npm:npm chromium:chromium; do
   command -v "${program%:*}" >/dev/null || web_packages+=("${program#*:}")
 done
 mpi_packages=(libopenmpi-dev openmpi-bin)
+balancer_packages=(haproxy)
 peer_packages=(python3-torch libopenblas0-openmp)
 
 usage() {
@@ -46,6 +48,7 @@ for group in "$@"; do
     test) wanted+=("${test_packages[@]}") ;;
     web) wanted+=("${web_packages[@]}") ;;
     mpi) wanted+=("${mpi_packages[@]}") ;;
+    balancer) wanted+=("${balancer_packages[@]}") ;;
     peer) wanted+=("${peer_packages[@]}") ;;
     *) usage ;;
   esac

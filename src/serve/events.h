@@ -69,6 +69,12 @@ class Reply {
     return event;
   }
 
+  // By whoever took it: it is the next one again.
+  void put_back(Event event) {
+    const std::lock_guard lock(mutex_);
+    events_.push_front(std::move(event));
+  }
+
   // By the engine.
   void push(Event event) {
     {

@@ -17,6 +17,7 @@ declare -A skipped=(
   ["bench/llama_peer.sh"]="installs llama.cpp"
   ["tools/debian-corpus.sh *"]="downloads Debian's package lists"
   ["node bench/serve_load.mjs *"]="loads a server for a minute"
+  ["haproxy *"]="runs until it is stopped; tests/cli/balancer_cli.sh starts it"
   ["*heed data get *"]="downloads; tests/cli/data_cli.sh fetches from a server of its own"
   ["heed convert ctranslate2-folder *"]="needs a CTranslate2 model; tests/models/import_test.cc makes one"
 )

@@ -30,6 +30,7 @@ has_header() { # text, without regard to case
 
 start --model language --model masked --model classes --model en-de=pairs --model stories --model piano --model harmonise \
   --model digits --model larger --run pairs
+ask 200 /ready
 ask 200 /health
 has '"status":"ok"'
 has '"models":9'
@@ -211,6 +212,7 @@ expect "status after SIGTERM" 0 "$status"
 printf '# who may ask\nsecret-1\n\nsecret-2\n' > keys.txt
 start --model language --api-key-file keys.txt --allow-origin https://example.org
 ask 200 /health
+ask 200 /ready
 ask 200 /
 ask 401 /v1/models
 has '"code":"invalid_api_key"'
@@ -261,6 +263,53 @@ server=
 expect "status after SIGTERM under load" 0 "$status"
 grep -q ' 503$' statuses.txt || fail "nobody who waits is told that the server stops: $(cat statuses.txt)"
 ! grep -qE ' (500|4..)$' statuses.txt || fail "other answers: $(cat statuses.txt)"
+grep -qi '^retry-after: 1' head-*.txt || fail "503 without Retry-After"
+
+# a server that drains answers everything, but is not ready; a second signal ends it
+start --model language --drain 3 --grace 5
+ask 200 /ready
+has '"status":"ready"'
+ask 200 /v1/completions -d '{"prompt": "a", "max_tokens": 1}'
+! grep -qi '^connection: close' head.txt || fail "connections are closed before SIGTERM"
+kill -TERM "$server"
+for ((i = 0; i < 20; i++)); do
+  [ "$(curl -s -o /dev/null -w '%{http_code}' "$base/ready")" = 200 ] || break
+  sleep 0.1
+done
+ask 503 /ready
+has '"code":"stopping"'
+has_header "retry-after: 1"
+ask 200 /health
+ask 200 /v1/completions -d '{"prompt": "a", "max_tokens": 1}'
+has_header "connection: close"
+status=0
+wait "$server" || status=$?
+server=
+expect "status after draining" 0 "$status"
+! curl -s --max-time 5 "$base/health" > /dev/null || fail "it still answers"
+grep -qxF "draining: requests are answered for another 3 s" server.log || fail "it does not say that it drains: $(cat server.log)"
+start --model language --drain 60
+kill -TERM "$server"
+sleep 0.3
+kill -TERM "$server"
+status=0
+wait "$server" || status=$?
+server=
+expect "status after two signals" 130 "$status"
+
+# a stream that still waits for a slot when the server stops has not begun, so it can be sent elsewhere
+start --model language --slots 1 --queue 200
+curl -s -o /dev/null --max-time 60 "$base/v1/completions" -d '{"prompt": ["the", "a"], "max_tokens": 4096, "n": 60, "temperature": 0}' &
+crowd=$!
+sleep 0.3
+curl -sN -o stream.txt -w '%{http_code}' --max-time 60 "$base/v1/completions" -d '{"prompt": "the", "stream": true}' > status.txt &
+stream=$!
+sleep 0.3
+kill -TERM "$server"
+wait $crowd $stream || true
+wait "$server" || fail "the server ends with status $?"
+server=
+expect "status of a stream that had not begun" 503 "$(cat status.txt)"
 
 # the log: a line for each request, no keys and no prompts, written to its end when the server stops
 start --model language --api-key-file keys.txt --log access.log

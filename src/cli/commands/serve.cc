@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <thread>
@@ -39,6 +40,7 @@ struct ServeArguments {
   std::string log_format = "text";
   serve::HttpOptions http;
   serve::HubOptions hub;
+  double drain_seconds = 0.0;
   double grace_seconds = 10.0;
 };
 
@@ -142,6 +144,28 @@ std::unique_ptr<serve::AccessLog> open_log(const ServeArguments& arguments) {
                                                                     : serve::LogFormat::text);
 }
 
+// Lets the server work until `finished`, which is looked at often.
+void wait_until(const std::function<bool()>& finished, serve::AccessLog* log) {
+  while (!finished()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (hung_up.exchange(false)) {
+      log->reopen();
+    }
+  }
+}
+
+// Answers everything for a while, as before, until the balancer in front has noticed that /ready
+// says 503.
+void drain(serve::HttpServer& server, double seconds, serve::AccessLog* log) {
+  if (seconds <= 0) {
+    return;
+  }
+  fmt::print(stderr, "draining: requests are answered for another {} s\n", seconds);
+  server.drain();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  wait_until([end] { return std::chrono::steady_clock::now() >= end; }, log);
+}
+
 void run(const ServeArguments& arguments) {
   check(!arguments.models.empty() || !arguments.runs.empty(),
         "[serve] there is nothing to serve; give a --model or a --run");
@@ -165,21 +189,43 @@ void run(const ServeArguments& arguments) {
   serve::HttpServer server(http);
   server.bind();  // before models are loaded, which may take long
   load_models(hub, arguments);
+  if (stopping) {  // before anybody was served
+    return;
+  }
   add_routes(server, hub, runs);
   server.start();
   announce(http.host, server.port());
-  while (!stopping) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    if (hung_up.exchange(false)) {
-      log->reopen();
-    }
-  }
+  wait_until([&] { return stopping.load(); }, log.get());
+  drain(server, arguments.drain_seconds, log.get());
   fmt::print(stderr, "stopping: running requests have {} s to finish\n", arguments.grace_seconds);
   // Both at once: handlers wait for the engines.
   const auto grace = std::chrono::milliseconds(static_cast<int64_t>(1e3 * arguments.grace_seconds));
   std::thread engines([&] { hub.stop(grace); });
   server.stop(arguments.grace_seconds + 1.0);
   engines.join();
+}
+
+void add_stop_options(Command& command, ServeArguments& arguments) {
+  command
+      .option("--drain", arguments.drain_seconds,
+              "seconds to go on answering after SIGTERM or Ctrl-C, while /ready says 503")
+      .range(0.0, 3600.0)
+      .show_default();
+  command
+      .option("--grace", arguments.grace_seconds,
+              "seconds that running requests have to finish after that")
+      .range(0.0, 3600.0)
+      .show_default();
+}
+
+void add_log_options(Command& command, ServeArguments& arguments) {
+  command
+      .option("--log", arguments.log_file,
+              "file to append a line per request to; - for standard error")
+      .value_name("FILE");
+  command.option("--log-format", arguments.log_format, "format of the log: text or json")
+      .choices({"text", "json"})
+      .show_default();
 }
 
 }  // namespace
@@ -222,18 +268,8 @@ void add_serve(Command& app) {
       .show_default();
   command.option("--threads", arguments->hub.threads, "number of threads (default: all cores)")
       .range(1, 4096);
-  command
-      .option("--grace", arguments->grace_seconds,
-              "seconds that requests have to finish after SIGTERM or Ctrl-C")
-      .range(0.0, 3600.0)
-      .show_default();
-  command
-      .option("--log", arguments->log_file,
-              "file to append a line per request to; - for standard error")
-      .value_name("FILE");
-  command.option("--log-format", arguments->log_format, "format of the log: text or json")
-      .choices({"text", "json"})
-      .show_default();
+  add_stop_options(command, *arguments);
+  add_log_options(command, *arguments);
   add_precision(command, arguments->hub.compute);
   command.footer(
       "Once it is running, http://127.0.0.1:8080/ is the web page, and requests such as this one "
@@ -241,6 +277,8 @@ void add_serve(Command& app) {
       "  curl http://127.0.0.1:8080/v1/completions -d '{\"prompt\": \"Once upon a time\"}'");
   command.example("Serve two models", "heed serve --model gpt2 --model en-de=runs/multi30k");
   command.example("Monitor a training run", "heed serve --run runs/mnist");
+  command.example("Give a balancer five seconds to notice that the server will stop",
+                  "heed serve --model gpt2 --drain 5 --grace 60");
   command.action([arguments] { run(*arguments); });
 }
 

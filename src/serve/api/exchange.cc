@@ -12,12 +12,18 @@ namespace {
 constexpr std::chrono::milliseconds kLook{100};
 constexpr int kRetrySeconds = 1;
 
+HttpError stops_before_its_turn(const std::string& message) {
+  HttpError error(503, message, {}, "stopping");
+  error.retry_after = kRetrySeconds;
+  return error;
+}
+
 HttpError failure(const Failed& failed) {
   switch (failed.fault) {
     case Fault::request:
       return HttpError(400, failed.message, {}, "invalid_value");
     case Fault::stopping:
-      return HttpError(503, failed.message, {}, "stopping");
+      return stops_before_its_turn(failed.message);
     default:
       return HttpError(500, failed.message, {}, "engine");
   }
@@ -26,6 +32,23 @@ HttpError failure(const Failed& failed) {
 void note_tokens(HttpNotes& notes, const Done& done) {
   notes.tokens_in = notes.tokens_in.value_or(0) + done.tokens_in;
   notes.tokens_out = notes.tokens_out.value_or(0) + done.tokens_out;
+}
+
+// Until the work has begun, or the request has failed: then the answer has the status of an error,
+// and who is in front of the server may repeat the request elsewhere.
+void wait_for_begin(const HttpRequest& request, Reply& reply) {
+  std::optional<Event> event;
+  while (!(event = reply.next(kLook))) {
+    if (request.gone()) {
+      reply.cancel();
+      throw HttpError(kClientGone, "the client disconnected");
+    }
+  }
+  if (const Failed* failed = std::get_if<Failed>(&event->what)) {
+    reply.cancel();
+    throw failure(*failed);
+  }
+  reply.put_back(*std::move(event));
 }
 
 }  // namespace
@@ -40,7 +63,7 @@ void submit(const HttpRequest& request, const ServedModel& model,
     error.retry_after = kRetrySeconds;
     throw error;
   } catch (const EngineStopping& stopping) {
-    throw HttpError(503, stopping.what(), {}, "stopping");
+    throw stops_before_its_turn(stopping.what());
   }
 }
 
@@ -79,6 +102,7 @@ void follow(const HttpRequest& request, Reply& reply, size_t jobs,
 std::string as_event(const Json& data) { return "data: " + to_text(data) + "\n\n"; }
 
 HttpResponse stream_events(const HttpRequest& request, EventStream stream) {
+  wait_for_begin(request, *stream.reply);
   HttpResponse response;
   response.type = "text/event-stream";
   response.headers = {{"X-Accel-Buffering", "no"}};

@@ -31,7 +31,8 @@ void follow(const HttpRequest& request, Reply& reply, size_t jobs,
 std::string as_event(const Json& data);
 
 // Streams what `told` makes of events: JSON for the client, or null. At the end comes what `last`
-// makes. Errors become an event as well.
+// makes. Waits for the first event; an HttpError if it says that the request failed. Errors after
+// that become an event as well.
 struct EventStream {
   std::shared_ptr<Reply> reply;
   size_t jobs = 1;

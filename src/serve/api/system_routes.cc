@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "serve/api/exchange.h"
+#include "serve/http/http_router.h"
 
 namespace heed::serve {
 namespace {
@@ -121,6 +122,15 @@ void add_system_routes(HttpServer& server, Hub& hub) {
       "GET", "/health",
       [&hub](const HttpRequest&) {
         return json_response({{"status", "ok"}, {"models", hub.models().size()}});
+      },
+      Access::open);
+  server.route(
+      "GET", "/ready",
+      [&server](const HttpRequest&) {
+        if (server.draining()) {
+          throw stopping_error();
+        }
+        return json_response({{"status", "ready"}});
       },
       Access::open);
   server.route("GET", "/metrics",

@@ -1,4 +1,5 @@
-// What operators and browsers ask for: /health, /metrics, and files that are part of the program.
+// What operators and browsers ask for: /health, /ready, /metrics, and files that are part of the
+// program.
 #pragma once
 
 #include <span>

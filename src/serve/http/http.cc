@@ -284,12 +284,16 @@ int HttpServer::port() const { return state_->port; }
 
 size_t HttpServer::connections() const { return state_->poller.connections(); }
 
+void HttpServer::drain() { state_->poller.begin_drain(); }
+
+bool HttpServer::draining() const { return state_->poller.draining(); }
+
 void HttpServer::stop(double grace_seconds) {
   const std::lock_guard once(state_->stop_mutex);
   if (!state_->started || state_->poller.stopping()) {
     return;
   }
-  state_->poller.stop();
+  state_->poller.begin_stop();
   {
     std::unique_lock lock(state_->mutex);
     state_->wake.notify_all();
@@ -304,6 +308,7 @@ void HttpServer::stop(double grace_seconds) {
       state_->answered.wait(lock, none_left);
     }
   }
+  state_->poller.stop();
   for (std::thread& thread : state_->threads) {
     thread.join();
   }

@@ -6,7 +6,8 @@
 // size, the number of connections and of requests at once.
 //
 // Ownership: the server owns its routes, threads and sockets. Thread safety: route() only before
-// start(); handlers run at the same time in many threads; stop() from any thread but a handler's.
+// start(); handlers run at the same time in many threads; drain() from any thread, stop() from any
+// but a handler's.
 #pragma once
 
 #include <chrono>
@@ -143,8 +144,14 @@ class HttpServer {
   int port() const;            // the one in use, once bound or started
   size_t connections() const;  // open now
 
+  // Goes on as before, but closes each connection after its next answer, so that clients that keep
+  // theirs open go elsewhere. For some time before stop(), if a balancer has to notice.
+  void drain();
+  bool draining() const;  // since drain() or stop()
+
   // Takes no more connections, closes those without a running handler and waits for the handlers.
-  // Who is not finished after `grace_seconds` finds the client gone.
+  // A request that comes too late is answered with 503. Who is not finished after `grace_seconds`
+  // finds the client gone.
   void stop(double grace_seconds = 10);
 
  private:

@@ -281,7 +281,7 @@ void Answer::begin(httplib::Request& raw, Stream& stream) {
   const bool unread_body =
       verdict_ && (!header("content-length").empty() || !header("transfer-encoding").empty());
   close_ = close_ || unread_body || raw.version != "HTTP/1.1" ||
-           header("connection").find("close") != std::string::npos;
+           header("connection").find("close") != std::string::npos || socket_.closes();
   // The path has been routed; httplib matches it with regular expressions, which are better kept
   // from long texts.
   raw.path = "/";
@@ -343,7 +343,8 @@ void Answer::answer(httplib::Response& raw) {
     decide(stopping_error());
   }
   HttpResponse response = verdict_ ? std::move(*verdict_) : router_.answer(*route_, request_);
-  if (!socket_.begin_answer()) {
+  socket_.begin_answer();
+  if (socket_.closes()) {  // since the request began
     close_after();
   }
   respond(std::move(response), raw);

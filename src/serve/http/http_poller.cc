@@ -79,10 +79,20 @@ void HttpPoller::start(int listener) {
   thread_ = std::thread([this] { run(); });
 }
 
-void HttpPoller::stop() {
-  stopping_ = true;
-  if (thread_.joinable()) {
+void HttpPoller::begin_drain() {
+  HttpPhase serving = HttpPhase::serving;
+  phase_.compare_exchange_strong(serving, HttpPhase::draining);
+}
+
+void HttpPoller::begin_stop() {
+  if (phase_.exchange(HttpPhase::stopping) != HttpPhase::stopping && listener_ >= 0) {
     ::shutdown(listener_, SHUT_RDWR);  // wakes the thread
+  }
+}
+
+void HttpPoller::stop() {
+  begin_stop();
+  if (thread_.joinable()) {
     thread_.join();
   }
   if (listener_ >= 0) {
@@ -94,14 +104,52 @@ void HttpPoller::stop() {
 }
 
 void HttpPoller::run() {
-  next_check_ = Clock::now();
-  while (!stopping_) {
+  const auto guarded = [](const auto& step) {
     try {
-      wait_once();
+      step();
     } catch (const std::exception& error) {  // no memory, most likely
       log_failure("connection", error.what());
     }
+  };
+  next_check_ = Clock::now();
+  while (!stopping()) {
+    guarded([&] { wait_once(); });
   }
+  ::epoll_ctl(epoll_, EPOLL_CTL_DEL, listener_, nullptr);
+  guarded([&] { refuse_the_last(); });
+  while (any_left()) {
+    guarded([&] { wait_once(); });
+  }
+}
+
+// Requests whose head has come while the server began to stop are answered; other connections are
+// closed. Later on add() lets nobody in but who waits for the client to close.
+void HttpPoller::refuse_the_last() {
+  std::vector<std::unique_ptr<HttpSocket>> late;
+  {
+    const std::lock_guard lock(mutex_);
+    for (Entry next = waiting_.begin(); next != waiting_.end();) {
+      const Entry entry = next++;
+      if (entry->second.drains) {
+        continue;
+      }
+      if (entry->second.socket->read_head() == HttpSocket::Head::complete) {
+        late.push_back(take(entry));
+      } else {
+        waiting_.erase(entry);
+      }
+    }
+  }
+  for (std::unique_ptr<HttpSocket>& socket : late) {
+    callbacks_.request(std::move(socket));
+  }
+}
+
+// Whether there are clients that read their last answer; if not, nobody may join them any more.
+bool HttpPoller::any_left() {
+  const std::lock_guard lock(mutex_);
+  closed_ = waiting_.empty();
+  return !closed_;
 }
 
 void HttpPoller::wait_once() {
@@ -109,13 +157,13 @@ void HttpPoller::wait_once() {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_check_ - Clock::now());
   const int count = ::epoll_wait(epoll_, events.data(), static_cast<int>(events.size()),
                                  static_cast<int>(std::max<decltype(left)::rep>(left.count(), 0)));
-  for (int i = 0; i < count && !stopping_; ++i) {
+  for (int i = 0; i < count; ++i) {
     const uint64_t number = events[static_cast<size_t>(i)].data.u64;
     if (number != kListener) {
       advance(number);
       continue;
     }
-    for (int n = 0; n < kAcceptsAtOnce && accept_one(); ++n) {
+    for (int n = 0; n < kAcceptsAtOnce && !stopping() && accept_one(); ++n) {
     }
   }
   if (Clock::now() >= next_check_) {
@@ -137,7 +185,7 @@ bool HttpPoller::accept_one() {
   if (errno == ECONNABORTED || errno == EINTR) {
     return true;
   }
-  if (stopping_ || errno == EAGAIN || errno == EWOULDBLOCK) {
+  if (stopping() || errno == EAGAIN || errno == EWOULDBLOCK) {
     return false;
   }
   // Out of descriptors or memory: clients wait in the system's queue until there are some.
@@ -155,8 +203,7 @@ void HttpPoller::admit(int descriptor, std::string client) {
   const int yes = 1;
   ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
   const bool crowded = connections_ >= most_connections_ && !close_longest_waiting();
-  auto socket =
-      std::make_unique<HttpSocket>(descriptor, std::move(client), stopping_, connections_);
+  auto socket = std::make_unique<HttpSocket>(descriptor, std::move(client), phase_, connections_);
   if (crowded) {
     HttpError error(503, "too many connections are open");
     error.retry_after = 1;
@@ -178,7 +225,7 @@ bool HttpPoller::close_longest_waiting() {
 
 void HttpPoller::add(Waiting waiting) {
   const std::lock_guard lock(mutex_);
-  if (closed_) {
+  if (closed_ || (stopping() && !waiting.drains)) {
     return;
   }
   const uint64_t number = next_++;

@@ -36,10 +36,15 @@ class HttpPoller {
 
   // Begins to accept; `listener` is bound and does not block.
   void start(int listener);
-  // Accepts no more, closes what waits and returns when the thread has ended. Sockets that come
-  // later are closed at once.
+  // From now on every connection is closed after its next answer.
+  void begin_drain();
+  // Accepts no more and closes what waits. A request that has come whole is passed on a last time,
+  // to be refused.
+  void begin_stop();
+  // The same, and returns when the thread has ended. Sockets that come later are closed at once.
   void stop();
-  bool stopping() const { return stopping_; }
+  bool draining() const { return phase_ != HttpPhase::serving; }
+  bool stopping() const { return phase_ == HttpPhase::stopping; }
 
   // A connection whose last request was answered, for the next one.
   void wait_for_request(std::unique_ptr<HttpSocket> socket);
@@ -60,6 +65,8 @@ class HttpPoller {
 
   void run();
   void wait_once();
+  void refuse_the_last();
+  bool any_left();
   bool accept_one();
   void admit(int descriptor, std::string client);
   bool close_longest_waiting();
@@ -72,7 +79,7 @@ class HttpPoller {
   const HttpOptions& options_;
   const HttpPollerCallbacks callbacks_;
   size_t most_connections_;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<HttpPhase> phase_ = HttpPhase::serving;
   std::atomic<size_t> connections_ = 0;  // before waiting_, whose sockets count down
   int listener_ = -1;
   int epoll_ = -1;

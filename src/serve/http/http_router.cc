@@ -113,7 +113,11 @@ void log_failure(const HttpRequest& request, std::string_view what) noexcept {
   }
 }
 
-HttpError stopping_error() { return {503, "the server is stopping", {}, "stopping"}; }
+HttpError stopping_error() {
+  HttpError error(503, "the server is stopping", {}, "stopping");
+  error.retry_after = 1;
+  return error;
+}
 
 std::string error_json(const HttpError& error, const HttpRequest& request) {
   const bool internal = error.status == 500;

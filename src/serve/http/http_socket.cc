@@ -23,9 +23,9 @@ bool not_yet() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINT
 
 }  // namespace
 
-HttpSocket::HttpSocket(int descriptor, std::string client, const std::atomic<bool>& stopping,
+HttpSocket::HttpSocket(int descriptor, std::string client, const std::atomic<HttpPhase>& phase,
                        std::atomic<size_t>& open)
-    : descriptor_(descriptor), client_(std::move(client)), stopping_(stopping), open_(open) {
+    : descriptor_(descriptor), client_(std::move(client)), phase_(phase), open_(open) {
   ++open_;
 }
 
@@ -175,7 +175,7 @@ ssize_t HttpSocket::read(char* to, size_t size) {
 
 bool HttpSocket::begin_answer() {
   waiting_ = false;
-  return !stopping_;
+  return !stopping();
 }
 
 bool HttpSocket::write(std::string_view bytes, double seconds) {

@@ -17,15 +17,18 @@
 
 namespace heed::serve {
 
+// Of the server: whether connections stay open for another request, are closed after their answer,
+// or get no handler any more.
+enum class HttpPhase { serving, draining, stopping };
+
 class HttpSocket {
  public:
   using Clock = std::chrono::steady_clock;
   enum class Head { complete, incomplete, large, malformed, closed };
   enum class Trouble { none, slow, large, cut };
 
-  // `descriptor` does not block. `client` is the address of the other side. Once `stopping`, no
-  // handler runs any more. `open` counts sockets.
-  HttpSocket(int descriptor, std::string client, const std::atomic<bool>& stopping,
+  // `descriptor` does not block. `client` is the address of the other side. `open` counts sockets.
+  HttpSocket(int descriptor, std::string client, const std::atomic<HttpPhase>& phase,
              std::atomic<size_t>& open);
   ~HttpSocket();
   HttpSocket(const HttpSocket&) = delete;
@@ -50,7 +53,8 @@ class HttpSocket {
   ssize_t read(char* to, size_t size);  // bytes read, or -1 and trouble()
   Trouble trouble() const { return trouble_; }
 
-  bool stopping() const { return stopping_; }
+  bool stopping() const { return phase_ == HttpPhase::stopping; }
+  bool closes() const { return phase_ != HttpPhase::serving; }  // after the next answer
   // From now on interrupt() has no effect. Whether there was none, so that a handler may run.
   bool begin_answer();
 
@@ -82,7 +86,7 @@ class HttpSocket {
 
   const int descriptor_;
   const std::string client_;
-  const std::atomic<bool>& stopping_;
+  const std::atomic<HttpPhase>& phase_;
   std::atomic<size_t>& open_;
   std::atomic<bool> waiting_ = true;              // for a request
   std::atomic<Clock::rep> write_stalled_at_ = 0;  // 0: no write waits
