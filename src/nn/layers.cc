@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ops/mesh/split_cross_entropy.h"
 #include "ops/shape/shape.h"
 
 namespace heed {
@@ -41,7 +42,11 @@ Tensor Embedding::gathered_logits(const Tensor& x, const Tensor& bias) const {
   const Group& group = *tokens_.group;
   const Tensor own_bias =
       bias.defined() ? slice(enter(bias, group), 0, tokens_.begin, tokens_.end) : bias;
-  const Tensor own = linear(enter(x, group), weight_, own_bias);                 // [..., part of V]
+  const Tensor own = linear(enter(x, group), weight_, own_bias);  // [..., part of V]
+  if (SplitLogits* scope = SplitLogits::open()) {
+    scope->part = tokens_;
+    return own;
+  }
   return gather_columns(own, group, equal_bounds(tokens_.total, group.size()));  // [..., V]
 }
 

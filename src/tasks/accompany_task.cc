@@ -69,7 +69,7 @@ std::unique_ptr<TaskBatch> AccompanyTask::next() {
 Tensor AccompanyTask::loss(const TaskBatch& batch) const {
   const LossConfig config = own_.train.config();
   const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host, config.copies());
-  return sequence_loss(model_->logits(tensors), tensors.target, config);
+  return sequence_loss([&] { return model_->logits(tensors); }, tensors.target, config);
 }
 
 Tensor AccompanyTask::full_batch_loss() const {

@@ -153,7 +153,8 @@ std::unique_ptr<TaskBatch> AlgorithmTask::next() {
 
 Tensor AlgorithmTask::loss(const TaskBatch& batch) const {
   const Batch tensors = to_tensors(static_cast<const PairBatch&>(batch).host);
-  return sequence_loss(model_->logits(tensors), tensors.target, own_.train.config());
+  return sequence_loss([&] { return model_->logits(tensors); }, tensors.target,
+                       own_.train.config());
 }
 
 Tensor AlgorithmTask::full_batch_loss() const {

@@ -101,9 +101,10 @@ void LanguageTask::begin(const DataState& state) {
       .length = length_, .rows = rows(), .targets = future(), .seed = recipe_.train.seed};
   if (segments_ != nullptr) {
     streams_.emplace(std::move(tokens), options);
-    check(memory_.empty() || memory_.front().dim(0) == streams_->rows(),
+    const Bounds own = shared_rows(streams_->rows());
+    check(memory_.empty() || memory_.front().dim(0) == own[1] - own[0],
           "[text] the run continues {} streams, but there are {}; have the files changed?",
-          memory_.empty() ? 0 : memory_.front().dim(0), streams_->rows());
+          memory_.empty() ? 0 : memory_.front().dim(0), own[1] - own[0]);
   } else {
     windows_.emplace(std::move(tokens), options);
   }
@@ -115,7 +116,16 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
   batch->window = streams_ ? streams_->at(state_) : windows_->at(state_);
   batch->begins = TokenStreams::begins(state_);
   batch->tokens = std::ssize(batch->window.input);
-  batch->targets = batch->tokens / length_ * counted();
+  if (streams_) {  // whose rows processes share
+    const Bounds own = shared_rows(batch->tokens / length_);
+    const auto cut = [&](std::vector<int32_t>& values) {
+      const int64_t width = std::ssize(values) / (batch->tokens / length_);
+      values = {values.begin() + own[0] * width, values.begin() + own[1] * width};
+    };
+    cut(batch->window.input);
+    cut(batch->window.target);
+  }
+  batch->targets = std::ssize(batch->window.input) / length_ * counted();
   batch->after = batch->window.after;
   state_ = batch->after;
   return batch;
@@ -125,10 +135,31 @@ std::unique_ptr<TaskBatch> LanguageTask::next() {
 void LanguageTask::begin_step(int64_t /*complete*/) { current_ = memory_; }
 void LanguageTask::end_step() { memory_ = current_; }
 
+// The rows [first, last) of this process.
+Bounds LanguageTask::shared_rows(int64_t rows) const {
+  const Group alone;
+  const Group& group = sharing_ == nullptr ? alone : *sharing_;
+  const Bounds bounds = equal_bounds(rows, group.size());
+  const auto own = static_cast<size_t>(group.index());
+  return {bounds[own], bounds[own + 1]};
+}
+
+// The rows of all processes, which lie one after the other.
 std::vector<StateTensor> LanguageTask::carried() const {
   std::vector<StateTensor> carried;
   for (size_t i = 0; i < memory_.size() && memory_[i].defined(); ++i) {
-    carried.push_back({fmt::format("memory.{:04}", i), cast(memory_[i], DType::f32)});
+    Tensor memory = cast(memory_[i], DType::f32);
+    if (sharing_ != nullptr && !sharing_->alone()) {
+      const int64_t row = memory.size() / memory.dim(0);
+      Bounds bounds = equal_bounds(streams_->rows(), sharing_->size());
+      const Tensor all = Tensor::empty({bounds.back(), row});
+      const Tensor own = all.rows(shared_rows(bounds.back())[0], shared_rows(bounds.back())[1]);
+      std::copy_n(memory.data<float>(), memory.size(), own.data<float>());
+      std::for_each(bounds.begin(), bounds.end(), [&](int64_t& bound) { bound *= row; });
+      sharing_->all_gather(all.span<float>(), bounds);
+      memory = all.reshape({all.dim(0), memory.dim(1), row / memory.dim(1)});
+    }
+    carried.push_back({fmt::format("memory.{:04}", i), memory});
   }
   return carried;
 }
@@ -136,8 +167,9 @@ std::vector<StateTensor> LanguageTask::carried() const {
 void LanguageTask::restore(const std::vector<StateTensor>& carried) {
   memory_.clear();
   for (const StateTensor& state : carried) {  // in the order of their names
-    memory_.push_back(
-        cast(state.tensor, recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32));
+    const Bounds own = shared_rows(state.tensor.dim(0));
+    memory_.push_back(cast(state.tensor.rows(own[0], own[1]),
+                           recipe_.train.precision == "bf16" ? DType::bf16 : DType::f32));
   }
 }
 
@@ -148,9 +180,9 @@ Tensor LanguageTask::segment_loss(const WindowBatch& batch, SegmentModel::Memory
   }
   const Tensor tokens = Tensor::from_ints(batch.window.input, shape);
   const Tensor targets = Tensor::from_ints(batch.window.target, shape);
-  return plain_loss()
-             ? segments_->segment_loss(tokens, targets, memory)
-             : sequence_loss(segments_->segment(tokens, memory), targets, own_.train.config());
+  return plain_loss() ? segments_->segment_loss(tokens, targets, memory)
+                      : sequence_loss([&] { return segments_->segment(tokens, memory); }, targets,
+                                      own_.train.config());
 }
 
 Tensor LanguageTask::loss(const TaskBatch& batch) const {
@@ -174,7 +206,7 @@ Tensor LanguageTask::window_loss(const Tensor& tokens, const Tensor& targets) co
   if (own != nullptr && plain_loss()) {
     return own->loss(tokens, targets);
   }
-  return sequence_loss(model_->logits(tokens), targets, own_.train.config());
+  return sequence_loss([&] { return model_->logits(tokens); }, targets, own_.train.config());
 }
 
 Tensor LanguageTask::full_batch_loss() const {

@@ -59,7 +59,8 @@ class LanguageTask : public Task {
   std::optional<int64_t> epoch_batches() const override {
     return streams_ ? streams_->epoch_batches() : windows_->epoch_batches();
   }
-  bool continues() const override { return segments_ != nullptr; }
+  void share(const Group& batch) override { sharing_ = &batch; }
+  bool shares_rows() const override { return segments_ != nullptr; }
   void begin_step(int64_t complete) override;
   void end_step() override;
   std::vector<StateTensor> carried() const override;
@@ -91,6 +92,7 @@ class LanguageTask : public Task {
   };
 
   int64_t rows() const;
+  Bounds shared_rows(int64_t rows) const;
   bool plain_loss() const;
   Tensor segment_loss(const WindowBatch& batch, SegmentModel::Memory& memory) const;
   std::vector<std::string> sample() const;
@@ -102,6 +104,7 @@ class LanguageTask : public Task {
   int64_t length_ = 0;
   const SegmentModel* segments_ = nullptr;  // model_, if it remembers segments
   std::optional<TokenWindows> windows_;
+  const Group* sharing_ = nullptr;        // processes that share the streams
   std::optional<TokenStreams> streams_;   // in their place, for a model that remembers
   SegmentModel::Memory memory_;           // after the last complete step
   mutable SegmentModel::Memory current_;  // and after the last batch of this one

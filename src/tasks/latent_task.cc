@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "autograd/tape.h"
 #include "base/error.h"
@@ -53,9 +54,39 @@ void LatentTask::begin_step(int64_t complete) {
   discrete_ = complete >= steps ? 1.0F : static_cast<float>(complete) / static_cast<float>(steps);
 }
 
+// Code books learn from all that was computed in a step, on whichever process.
 void LatentTask::end_step() {
+  if (sharing_ != nullptr && !sharing_->alone()) {
+    passes_ = shared_passes();
+    sharing_->broadcast(std::as_writable_bytes(std::span(&random_, 1)), sharing_->size() - 1);
+  }
   model_->learn(passes_, random_);
   passes_.clear();
+}
+
+// In the order of the batches, which processes take by turns.
+std::vector<Discrete> LatentTask::shared_passes() const {
+  const auto gathered = [&](const Tensor& own) {
+    std::vector<Tensor> all;
+    const int64_t columns = own.size() / std::max<int64_t>(own.dim(0), 1);
+    const std::string bytes(static_cast<const char*>(own.raw()), own.bytes());
+    for (const std::string& theirs : sharing_->gather(bytes)) {
+      const auto size = static_cast<int64_t>(theirs.size() / size_of(own.dtype()));
+      Tensor& tensor = all.emplace_back(Tensor::empty({size / columns, columns}, own.dtype()));
+      std::memcpy(tensor.raw(), theirs.data(), theirs.size());
+    }
+    return all;
+  };
+  std::vector<Discrete> shared;
+  for (const Discrete& own : passes_) {
+    const std::vector<Tensor> codes = gathered(own.codes);
+    const std::vector<Tensor> inputs =
+        own.inputs.defined() ? gathered(own.inputs) : std::vector<Tensor>(codes.size());
+    for (size_t member = 0; member < codes.size(); ++member) {
+      shared.push_back({.y = {}, .codes = codes[member], .inputs = inputs[member]});
+    }
+  }
+  return shared;
 }
 
 Tensor LatentTask::pair_loss(const HostBatch& batch) const {

@@ -58,6 +58,7 @@ class LatentTask : public PairTask {
   bool fresh(std::string_view parameter) const override;
   void begin_step(int64_t complete) override;
   void end_step() override;
+  void share(const Group& batch) override { sharing_ = &batch; }
   Tensor full_batch_loss() const override { return pair_loss(full_batch()); }
   // Also measures how the code book is used.
   Score validate(int64_t step) const override;
@@ -74,6 +75,9 @@ class LatentTask : public PairTask {
   LatentModel* model_ = nullptr;  // any_
   float discrete_ = 1.0F;         // share of the latents, in this step
   // Of the step's passes, until its end.
+  std::vector<Discrete> shared_passes() const;
+
+  const Group* sharing_ = nullptr;  // processes that share a step's batches
   mutable std::vector<Discrete> passes_;
   mutable RandomStream random_;
   mutable std::shared_ptr<HeldOut> held_out_;  // what the losses of a validation saw

@@ -63,14 +63,14 @@ std::unique_ptr<TaskBatch> MusicTask::next() {
 Tensor MusicTask::loss(const TaskBatch& batch) const {
   const MusicBatch& music = static_cast<const PieceBatch&>(batch).music;
   const Shape shape{music.rows, music.width};
-  return sequence_loss(model_->logits(Tensor::from_ints(music.input, shape)),
+  return sequence_loss([&] { return model_->logits(Tensor::from_ints(music.input, shape)); },
                        Tensor::from_ints(music.target, shape), own_.train.config());
 }
 
 Tensor MusicTask::full_batch_loss() const {
   const int64_t rows = std::max<int64_t>(1, own_.data.batch_tokens / length_);
   const Tensor ids = Tensor::zeros({rows, length_}, DType::i32);
-  return sequence_loss(model_->logits(ids), ids, {});
+  return sequence_loss([&] { return model_->logits(ids); }, ids, {});
 }
 
 Perplexity MusicTask::measure(const LanguageModel& model,

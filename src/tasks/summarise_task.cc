@@ -117,7 +117,7 @@ Tensor SummariseTask::loss_of(const LanguageModel& model, const HostTexts& texts
                               bool training) const {
   const Shifted shifted = shift(texts);
   const LossConfig config = training ? own_.train.config() : LossConfig();
-  return sequence_loss(model.logits(shifted.input), shifted.target, config);
+  return sequence_loss([&] { return model.logits(shifted.input); }, shifted.target, config);
 }
 
 Tensor SummariseTask::loss(const TaskBatch& batch) const {
@@ -128,7 +128,7 @@ Tensor SummariseTask::full_batch_loss() const {
   const int64_t length = std::min<int64_t>(longest_ - 1, 128);
   const Tensor ids =
       Tensor::zeros({std::max<int64_t>(1, own_.data.batch_tokens / length), length}, DType::i32);
-  return sequence_loss(model_->logits(ids), ids, {});
+  return sequence_loss([&] { return model_->logits(ids); }, ids, {});
 }
 
 double SummariseTask::mean_loss(const LanguageModel& model,

@@ -24,7 +24,7 @@ TranslateTask::TranslateTask(const Recipe& recipe, const TaskSetup& setup)
 Tensor TranslateTask::pair_loss(const HostBatch& batch) const {
   const LossConfig config = own_.train.config();
   const Batch tensors = to_tensors(batch, config.copies());
-  return sequence_loss(model_->logits(tensors), tensors.target, config);
+  return sequence_loss([&] { return model_->logits(tensors); }, tensors.target, config);
 }
 
 BatchLoss TranslateTask::held_out_loss(const TranslationModel& model) const {

@@ -5,7 +5,7 @@
 
 #include "models/model.h"
 #include "ops/loss/agreement.h"
-#include "ops/loss/cross_entropy.h"
+#include "ops/mesh/split_cross_entropy.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/shape/gather.h"
@@ -47,12 +47,15 @@ Tensor squared_error(const Tensor& logits, const Tensor& targets) {
   return scale(sum(counted), 1.0F / std::max(total, 1.0F));
 }
 
+CrossEntropyOptions options_of(const LossConfig& config) {
+  return {.label_smoothing = config.label_smoothing, .ignore = kIgnore};
+}
+
 Tensor prediction_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {
   if (config.kind == "mse") {
     return squared_error(logits, targets);
   }
-  const Tensor loss = cross_entropy(logits, targets,
-                                    {.label_smoothing = config.label_smoothing, .ignore = kIgnore});
+  const Tensor loss = cross_entropy(logits, targets, options_of(config));
   return config.kind == "kl"
              ? add_scalar(loss, -smoothed_entropy(config.label_smoothing, logits.dim(2)))
              : loss;
@@ -72,7 +75,15 @@ Tensor full_pairs_loss(const Seq2SeqModel& model, int64_t rows, int64_t length,
   const Tensor ids = Tensor::zeros({all, length}, DType::i32);
   const std::vector<int32_t> full(static_cast<size_t>(all), static_cast<int32_t>(length));
   const Tensor lengths = Tensor::from_ints(full, {all});
-  return sequence_loss(model.logits({ids, lengths, ids, ids, lengths, 0, 0}), ids, config);
+  const Batch batch{ids, lengths, ids, ids, lengths, 0, 0};
+  return sequence_loss([&] { return model.logits(batch); }, ids, config);
+}
+
+Tensor sequence_loss(const std::function<Tensor()>& logits, const Tensor& targets,
+                     const LossConfig& config) {
+  return config.kind == "cross_entropy" && config.agreement == 0.0F
+             ? cross_entropy_of(logits, targets, options_of(config))
+             : sequence_loss(logits(), targets, config);
 }
 
 Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config) {

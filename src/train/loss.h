@@ -1,6 +1,7 @@
 // What training minimises, per target token.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -62,6 +63,10 @@ struct AgreementLossConfig : SequenceLossConfig {
 // many times the divergence of the two is added (R-Drop, Liang et al. 2021; its alpha is twice
 // ours, since it adds the two cross-entropies where we take their mean).
 Tensor sequence_loss(const Tensor& logits, const Tensor& targets, const LossConfig& config);
+// The same of what logits() gives. On a mesh that splits the vocabulary, each process then computes
+// its own part of them, and they are not gathered if the loss can do without.
+Tensor sequence_loss(const std::function<Tensor()>& logits, const Tensor& targets,
+                     const LossConfig& config);
 
 // The loss of `rows` empty pairs of `length` tokens a side, config.copies() times: what a full
 // batch takes.

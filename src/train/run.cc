@@ -195,15 +195,11 @@ namespace {
 void check_mesh(const Run& run) {
   const Group& batch = run.mesh.along("batch");
   const int64_t parts = run.recipe.train.accumulate;
-  check(parts % batch.size() == 0,
+  check(parts % batch.size() == 0 || run.task->shares_rows(),
         "[train] a step has {} batches (train.accumulate), which {} processes cannot share: set "
         "train.accumulate to a multiple of {}, and data.batch_tokens to what one of them takes at "
         "a time",
         parts, batch.size(), batch.size());
-  check(batch.alone() || !run.task->continues(),
-        "[train] a {} goes on in each batch where the one before ended, so that processes cannot "
-        "share batches: split the model only, such as --mesh model:{}",
-        run.task->config().spec().kind, run.mesh.size());
 }
 
 }  // namespace
@@ -232,6 +228,7 @@ std::unique_ptr<Run> prepare_run(const Recipe& recipe, const fs::path& folder, R
                                  .doing = [&](const std::string& what) { observer.doing(what); }});
   check_parameters(*run);
   check_mesh(*run);
+  run->task->share(mesh.along("batch"));
   check_agreement(mesh, recipe, run->task->config().model);
   prepare_parameters(*run, observer);
   const bool loaded = resumed && load_last_checkpoint(*run);

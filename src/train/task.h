@@ -82,9 +82,11 @@ class Task {
   virtual std::optional<int64_t> epoch_batches() const = 0;  // if every epoch has as many
   virtual std::string skipped() const { return ""; }         // what of the data is not learned from
 
-  // Whether a batch goes on where the one before it ended, so that different processes cannot take
-  // one each.
-  virtual bool continues() const { return false; }
+  // Before restore() and begin(): the processes that share a step's batches, each of which computes
+  // every so manyth of them. A task whose batches go on where the one before ended (shares_rows)
+  // computes a part of the rows of each instead, and its batches have the targets of those.
+  virtual void share(const Group& /*batch*/) {}
+  virtual bool shares_rows() const { return false; }
 
   // Around each step: before its batches, with the number of steps that are complete, and after the
   // weights were changed. A step that was interrupted, or whose loss was not finite, has no end.

@@ -172,14 +172,19 @@ void Trainer::add_gradients(const std::vector<std::unique_ptr<TaskBatch>>& parts
                             StepResult& result) {
   constexpr int kPartBits = 40;
   const Group& batch = mesh().along("batch");
-  const auto members = static_cast<size_t>(batch.size());
+  // By turns, or a part of the rows of each.
+  const bool turns = !task().shares_rows();
+  const auto members = static_cast<size_t>(turns ? batch.size() : 1);
+  const auto own = static_cast<size_t>(batch.index());
   int64_t targets = 0;
   for (const std::unique_ptr<TaskBatch>& part : parts) {
     targets += part->targets;
   }
+  targets = turns ? targets : static_cast<int64_t>(batch.sum(static_cast<double>(targets)));
   uint64_t draws = 0;
-  for (auto i = static_cast<size_t>(batch.index()); i < parts.size(); i += members) {
-    const uint64_t first = run_->state.draws + (uint64_t{i} << kPartBits);
+  for (size_t i = turns ? own : 0; i < parts.size(); i += members) {
+    const uint64_t stream = turns ? i : i * static_cast<size_t>(batch.size()) + own;
+    const uint64_t first = run_->state.draws + (stream << kPartBits);
     tape_.set_draws(first);
     if (i + members >= parts.size()) {
       exchange_.begin(tape_);

@@ -46,7 +46,8 @@ double mean_loss(const BatchLoss& loss, const std::vector<HostBatch>& batches) {
 BatchLoss token_loss(const Seq2SeqModel& model) {
   return [&model](const HostBatch& host) {
     const Batch batch = to_tensors(host);
-    return static_cast<double>(sequence_loss(model.logits(batch), batch.target, {}).item());
+    return static_cast<double>(
+        sequence_loss([&] { return model.logits(batch); }, batch.target, {}).item());
   };
 }
 

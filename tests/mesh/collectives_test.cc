@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "autograd/tape.h"
+#include "ops/mesh/split_cross_entropy.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "support/thread_mesh.h"
@@ -164,6 +165,34 @@ TEST_P(CollectivesTest, BroadcastFromGivesTheGradientBack) {
     expect_near(ran.y, wave({4}, 1.0, dtype()).to_vector(), 0.0);
     expect_near(ran.dx, mesh.rank() == 1 ? dy.to_vector() : std::vector<float>(4, 0.0F), 0.0);
   });
+}
+
+// The loss and the gradient of this process's logits, against those of all of them on one process.
+TEST_P(CollectivesTest, SplitCrossEntropyIsCrossEntropy) {
+  const Tensor all = wave({4, 10}, 1.0, dtype());
+  const Tensor targets = Tensor::from_ints(std::vector<int32_t>{0, 9, kIgnore, 4}, {4});
+  for (const float smoothing : {0.0F, 0.1F}) {
+    const CrossEntropyOptions options{.label_smoothing = smoothing};
+    const Tensor one = Tensor::full({}, 1.0F);
+    const Ran whole =
+        run(all, one, [&](const Tensor& t) { return cross_entropy(t, targets, options); });
+    on_mesh(kThree, [&](const Mesh& mesh) {
+      const Part part = mesh.part("vocabulary", 10, true);
+      std::vector<float> own;
+      std::vector<float> gradient;
+      for (int64_t row = 0; row < 4; ++row) {
+        for (int64_t v = part.begin; v < part.end; ++v) {
+          own.push_back(all.to_vector()[static_cast<size_t>(row * 10 + v)]);
+          gradient.push_back(whole.dx.to_vector()[static_cast<size_t>(row * 10 + v)]);
+        }
+      }
+      const Ran ran = run(Tensor::from(own, {4, part.size()}, dtype()), one, [&](const Tensor& t) {
+        return split_cross_entropy(t, targets, part, options);
+      });
+      EXPECT_NEAR(ran.y.item(), whole.y.item(), 1e-6);
+      expect_near(ran.dx, gradient, tolerance() * 0.1);
+    });
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, CollectivesTest, ::testing::Values(DType::f32, DType::bf16),

@@ -114,6 +114,24 @@ TEST(Group, TextsAndNumbersOfAllMembers) {
   });
 }
 
+TEST(Group, TextsGoFromOneMemberToAnother) {
+  on_mesh(line(3), [&](const Mesh& mesh) {
+    const Group& world = mesh.world();
+    const std::vector<std::string> sent{std::string(100'000, 'a'), "", std::string("b\0c", 3)};
+    if (mesh.rank() > 0) {
+      for (const std::string& text : sent) {
+        world.send(text, 0);
+      }
+      return;
+    }
+    for (const int from : {2, 1}) {
+      for (const std::string& text : sent) {
+        EXPECT_EQ(world.receive(from), text);
+      }
+    }
+  });
+}
+
 TEST(Group, NamesTheProcessThatDoesNotAnswer) {
   const std::string text = error_of([] {
     on_mesh({.axes = "batch:3", .deadline = 1.0}, [](const Mesh& mesh) {

@@ -72,14 +72,17 @@ HWY_INLINE void backward_row(const kernels::CrossEntropyBackward& args, int64_t 
     return;
   }
   const float d_loss = args.d_uniform ? args.d_losses[0] : args.d_losses[row];
-  const float share = f.smoothing / static_cast<float>(f.classes);
-  const float on_target = (1.0F - f.smoothing) * (f.weights == nullptr ? 1.0F : f.weights[target]);
+  const bool here = target >= 0;
+  const int32_t place = here ? target : 0;
+  const int64_t classes = f.all_classes > 0 ? f.all_classes : f.classes;
+  const float share = f.smoothing / static_cast<float>(classes);
+  const float on_target = (1.0F - f.smoothing) * (f.weights == nullptr ? 1.0F : f.weights[place]);
   const FloatVec factor = set(d_loss * (on_target + share * weight_sum));
   const FloatVec lse = set(f.lse[row]);
   const FloatVec uniform = set(-d_loss * share);
   const FloatVec one = set(1.0F);
-  const float target_before = static_cast<float>(args.accumulate ? dx[target] : x[target]);
-  const float target_softmax = std::exp(static_cast<float>(x[target]) - f.lse[row]);
+  const float target_before = static_cast<float>(args.accumulate ? dx[place] : x[place]);
+  const float target_softmax = std::exp(static_cast<float>(x[place]) - f.lse[row]);
   const auto slope = [&](FloatVec v, FloatVec w) {
     return hn::MulAdd(factor, exp(hn::Sub(v, lse)), hn::Mul(uniform, w));
   };
@@ -95,6 +98,9 @@ HWY_INLINE void backward_row(const kernels::CrossEntropyBackward& args, int64_t 
   } else {
     map(
         n, dx, [&](FloatVec v) { return slope(v, one); }, x);
+  }
+  if (!here) {
+    return;
   }
   // The target again as a whole: subtracting from a rounded bf16 would lose what is left of it.
   const float weight = f.weights == nullptr ? 1.0F : f.weights[target];
@@ -131,7 +137,7 @@ void cross_entropy(const CrossEntropy& args) {
 
 void cross_entropy_backward(const CrossEntropyBackward& args) {
   const CrossEntropy& f = args.forward;
-  float weight_sum = static_cast<float>(f.classes);
+  float weight_sum = static_cast<float>(f.all_classes > 0 ? f.all_classes : f.classes);
   if (f.weights != nullptr) {
     weight_sum = 0.0F;
     for (int64_t i = 0; i < f.classes; ++i) {

@@ -22,6 +22,9 @@ struct CrossEntropy {
   const float* weights = nullptr;  // [classes]
   float* losses;                   // [rows]
   float* lse;                      // [rows]
+  // For the backward pass of rows that are split: so many classes there are in all, lse is that of
+  // all of them, and a negative target is one of the others. 0: these are all.
+  int64_t all_classes = 0;
 };
 void cross_entropy(const CrossEntropy& args);
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "models/select.h"
-#include "ops/loss/cross_entropy.h"
+#include "ops/mesh/split_cross_entropy.h"
 
 namespace heed {
 
@@ -59,7 +59,7 @@ Tensor CausalTransformer::logits(const Tensor& tokens, int64_t first) const {
 }
 
 Tensor CausalTransformer::output_loss(const Tensor& x, const Tensor& targets) const {
-  return cross_entropy(project(x), targets);
+  return cross_entropy_of([&] { return project(x); }, targets);
 }
 
 Tensor CausalTransformer::next(const Tensor& tokens, std::span<const int64_t> lengths,

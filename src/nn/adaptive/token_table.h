@@ -8,7 +8,7 @@
 
 #include "nn/adaptive/adaptive_vocabulary.h"
 #include "nn/layers.h"
-#include "ops/loss/cross_entropy.h"
+#include "ops/mesh/split_cross_entropy.h"
 
 namespace heed {
 
@@ -35,7 +35,8 @@ class TokenTable {
   }
   // The mean of -log p of targets i32 [...] of x [..., C].
   Tensor loss(const Tensor& x, const Tensor& targets) const {
-    return adaptive_ ? adaptive_->loss(x, targets) : cross_entropy(plain_->logits(x), targets);
+    return adaptive_ ? adaptive_->loss(x, targets)
+                     : cross_entropy_of([&] { return plain_->logits(x); }, targets);
   }
 
  private:
