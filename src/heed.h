@@ -15,6 +15,8 @@
 #include "ops/loss/cross_entropy.h"
 #include "ops/loss/logistic_mixture.h"
 #include "ops/loss/loss.h"
+#include "ops/mesh/collectives.h"
+#include "ops/mesh/split_cross_entropy.h"
 #include "ops/norm.h"
 #include "ops/pointwise.h"
 #include "ops/recurrent.h"
@@ -27,6 +29,8 @@
 #include "tensor/tensor.h"
 
 // Layers and models: registry.h makes any of them, folder.h opens what was trained.
+#include "mesh/launch.h"
+#include "mesh/mesh.h"
 #include "models/folder.h"
 #include "models/images/blockwise_image_transformer.h"
 #include "models/images/image_transformer.h"
@@ -51,11 +55,11 @@
 #include "models/translation/rnn.h"
 #include "models/translation/transformer.h"
 #include "models/translation/universal_transformer.h"
-#include "nn/attention_scope.h"
 #include "nn/layers.h"
 #include "nn/parameters.h"
 #include "nn/positions.h"
 #include "nn/recurrent.h"
+#include "nn/scopes/attention_scope.h"
 #include "nn/transformer.h"
 #include "text/tokenizer.h"
 

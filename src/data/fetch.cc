@@ -6,11 +6,11 @@
 
 #include "base/config.h"
 #include "base/download.h"
+#include "base/encoding/gzip.h"
+#include "base/encoding/sha256.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/folder.h"
-#include "base/gzip.h"
-#include "base/sha256.h"
 #include "base/write_bytes.h"
 #include "formats/tar.h"
 #include "formats/zip.h"

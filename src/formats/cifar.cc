@@ -1,7 +1,7 @@
 #include "formats/cifar.h"
 
+#include "base/encoding/gzip.h"
 #include "base/error.h"
-#include "base/gzip.h"
 
 namespace heed {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/encoding/gzip.h"
 #include "base/error.h"
-#include "base/gzip.h"
 
 namespace heed {
 namespace {

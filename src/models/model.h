@@ -3,7 +3,7 @@
 // Models that generate are asked in two ways: all positions at once (teacher forcing, `logits`), or
 // a few at a time with everything already computed kept in a state (`start`, `step`). Both give the
 // same numbers. Texts come in rows, padded, with their lengths. What a model attends to meanwhile,
-// an AttentionScope shows (nn/attention_scope.h).
+// an AttentionScope shows (nn/scopes/attention_scope.h).
 #pragma once
 
 #include <cstdint>

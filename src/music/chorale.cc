@@ -6,8 +6,8 @@
 #include <string>
 #include <tuple>
 
+#include "base/encoding/gzip.h"
 #include "base/error.h"
-#include "base/gzip.h"
 
 namespace heed {
 namespace {

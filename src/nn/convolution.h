@@ -2,8 +2,8 @@
 // and attention in every layer of the decoder.
 #pragma once
 
-#include "nn/attention_scope.h"
 #include "nn/layers.h"
+#include "nn/scopes/attention_scope.h"
 
 namespace heed {
 

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "nn/attention_scope.h"
 #include "nn/parameters.h"
+#include "nn/scopes/attention_scope.h"
 #include "tensor/tensor.h"
 
 namespace heed {

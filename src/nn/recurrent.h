@@ -5,8 +5,8 @@
 
 #include <optional>
 
-#include "nn/attention_scope.h"
 #include "nn/layers.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/attention/additive_attention.h"
 #include "ops/recurrent.h"
 

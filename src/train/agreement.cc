@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/encoding/sha256.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel.h"
-#include "base/sha256.h"
 #include "kernels/cpu.h"
 
 namespace heed {

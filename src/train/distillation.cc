@@ -7,9 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include "base/encoding/sha256.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/sha256.h"
 #include "train/fertility.h"
 
 namespace heed {

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "data/batches.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/reduce.h"
 #include "train/validation.h"
 

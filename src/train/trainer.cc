@@ -10,7 +10,7 @@
 #include "base/interrupt.h"
 #include "base/parallel.h"
 #include "formats/run_log.h"
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "ops/pointwise.h"
 
 namespace heed {

@@ -4,9 +4,9 @@
 
 #include "base/config.h"
 #include "base/download.h"
+#include "base/encoding/gzip.h"
+#include "base/encoding/sha256.h"
 #include "base/file.h"
-#include "base/gzip.h"
-#include "base/sha256.h"
 #include "support/archives.h"
 #include "support/error_of.h"
 #include "support/file_server.h"

@@ -10,7 +10,7 @@
 
 #include "decode/music/note_attention.h"
 #include "music/performance.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "support/error_of.h"
 #include "support/tiny_music.h"
 

@@ -150,6 +150,58 @@ TEST(MeshTraining, CheckpointsOpenOnAnyMesh) {
   }
 }
 
+// Memories of earlier segments are rows of the process that has their streams.
+TEST(MeshTraining, SharesTheStreamsOfATransformerXl) {
+  const TemporaryFolder folder;
+  Json recipe = mesh_recipe(folder);
+  recipe["task"] = "language";
+  recipe["data"] = {
+      {"text", Json::array({folder.write("text", letter_words(3, 400, false)).string()})},
+      {"max_length", 8},
+      {"batch_tokens", 32},
+      {"valid_share", 0.1}};
+  recipe["model"] = {{"kind", "transformer_xl"},
+                     {"width", 16},
+                     {"heads", 4},
+                     {"hidden", 32},
+                     {"layers", 2},
+                     {"memory", 8},
+                     {"dropout", 0.0},
+                     {"attention_dropout", 0.0},
+                     {"hidden_dropout", 0.0}};
+  recipe["train"]["accumulate"] = 1;
+  Watcher watcher;
+  train(recipe, folder / "one", watcher);
+  for (const std::string axes : {"batch:2", "batch:2,model:2"}) {
+    SCOPED_TRACE(axes);
+    const MeshRun run = train_on({.axes = axes}, recipe, folder / axes);
+    EXPECT_LT(largest_difference(run.losses, losses_of(watcher)), 1e-5);
+    EXPECT_EQ(train_on({.axes = axes}, recipe, folder / (axes + "-parts"), 7).end,
+              TrainEnd::interrupted);
+    train_on({.axes = axes}, recipe, folder / (axes + "-parts"), -1, RunStart::resume);
+    expect_same_tensors(folder / axes, folder / (axes + "-parts"));
+  }
+}
+
+// Code books learn from the latents of all processes.
+TEST(MeshTraining, CodeBooksLearnFromAllProcesses) {
+  const TemporaryFolder folder;
+  Json recipe = mesh_recipe(folder);
+  recipe["task"] = "translate_latent";
+  recipe["model"].update({{"kind", "latent_transformer"},
+                          {"bottleneck", "vector_quantiser"},
+                          {"codes", 8},
+                          {"slices", 2},
+                          {"shorten", 2},
+                          {"dropout", 0.0},
+                          {"autoencoder_dropout", 0.0}});
+  recipe["train"]["steps"] = 6;
+  Watcher watcher;
+  train(recipe, folder / "one", watcher);
+  const MeshRun run = train_on({.axes = "batch:2"}, recipe, folder / "two");
+  EXPECT_LT(largest_difference(run.losses, losses_of(watcher)), 1e-4);
+}
+
 TEST(MeshTraining, RefusesAProcessThatDiffers) {
   const TemporaryFolder folder;
   const Json recipe = mesh_recipe(folder);

@@ -8,8 +8,8 @@
 #include "models/answering/answering_model.h"
 #include "models/answering/sentence_encoder.h"
 #include "models/registry.h"
-#include "nn/attention_scope.h"
-#include "nn/loss_scope.h"
+#include "nn/scopes/attention_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/error_of.h"
 

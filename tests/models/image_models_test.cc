@@ -9,7 +9,7 @@
 #include "decode/images/sample_images.h"
 #include "models/images/image_order.h"
 #include "models/registry.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "support/error_of.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/error_of.h"
 #include "support/op_case.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "support/error_of.h"
 #include "support/language_check.h"
 #include "support/verify_check.h"

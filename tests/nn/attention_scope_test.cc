@@ -1,5 +1,5 @@
 // Who looks at attention, and what they get to see.
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 
 #include <gtest/gtest.h>
 

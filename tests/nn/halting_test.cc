@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "autograd/tape.h"
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "support/error_of.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/gzip.h"
+#include "base/encoding/gzip.h"
 
 namespace heed::testing {
 

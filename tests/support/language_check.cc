@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "autograd/tape.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/loss/cross_entropy.h"
 #include "support/op_case.h"
 #include "train/optimizer.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 #include "base/error.h"
 #include "cli/pictures/label.h"
 #include "cli/pictures/page.h"

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "cli/pictures/canvas.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 
 namespace heed::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 #include "base/error.h"
 #include "cli/pictures/label.h"
 #include "cli/pictures/page.h"

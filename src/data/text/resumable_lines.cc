@@ -11,9 +11,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/encoding/gzip.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/gzip.h"
 #include "base/write_bytes.h"
 
 namespace heed {

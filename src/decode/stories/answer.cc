@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/shape/cast.h"
 #include "ops/softmax.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/folder.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 
 namespace heed {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 #include "ops/attention/attention.h"
 #include "ops/linear.h"
 #include "ops/pointwise.h"

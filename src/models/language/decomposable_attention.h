@@ -20,8 +20,8 @@
 
 #include "base/config.h"
 #include "models/model.h"
-#include "nn/attention_scope.h"
 #include "nn/layers.h"
+#include "nn/scopes/attention_scope.h"
 
 namespace heed {
 

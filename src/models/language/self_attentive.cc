@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "base/error.h"
-#include "nn/attention_scope.h"
-#include "nn/loss_scope.h"
+#include "nn/scopes/attention_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "ops/pointwise.h"
 #include "ops/reduce.h"
 #include "ops/shape/cast.h"

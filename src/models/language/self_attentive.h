@@ -6,8 +6,9 @@
 //   M = A H                              the text: r rows of 2u columns, side by side
 //
 // Nothing else would keep the hops from all looking at the same words, so that
-// penalty * |A A^T - I|^2, the squared Frobenius norm, is added to the loss (nn/loss_scope.h). Its
-// mean over the texts of a batch is taken, so that it weighs as much as the loss does.
+// penalty * |A A^T - I|^2, the squared Frobenius norm, is added to the loss
+// (nn/scopes/loss_scope.h). Its mean over the texts of a batch is taken, so that it weighs as much
+// as the loss does.
 #pragma once
 
 #include <optional>

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 #include "nn/select_rows.h"
 #include "ops/pointwise.h"
 #include "ops/shape/cast.h"

@@ -3,7 +3,7 @@
 #include <bit>
 #include <chrono>
 
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 
 namespace heed::serve {
 namespace {

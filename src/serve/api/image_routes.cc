@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 #include "data/images/resize.h"
 #include "serve/api/exchange.h"
 #include "serve/api/sampling_fields.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 #include "formats/midi.h"
 #include "music/melody.h"
 #include "serve/api/exchange.h"

@@ -1,4 +1,4 @@
-#include "base/sha256.h"
+#include "base/encoding/sha256.h"
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-#include "nn/loss_scope.h"
+#include "nn/scopes/loss_scope.h"
 
 #include "base/error.h"
 #include "ops/pointwise.h"

@@ -1,4 +1,4 @@
-#include "base/gzip.h"
+#include "base/encoding/gzip.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "base/encoding/base64.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "nn/attention_scope.h"
+#include "nn/scopes/attention_scope.h"
 
 namespace heed {
 namespace {
