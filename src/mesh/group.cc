@@ -243,6 +243,29 @@ std::string Group::broadcast_text(std::string_view text, int root) const {
   return result;
 }
 
+void Group::send(std::string_view text, int to) const {
+  const auto size = static_cast<uint64_t>(text.size());
+  const int rank = ranks_[static_cast<size_t>(to)];
+  std::vector<Outgoing> out{{rank, &size, sizeof(size)}};
+  if (!text.empty()) {
+    out.push_back({rank, text.data(), text.size()});
+  }
+  transport_->exchange(out, {}, channel_);
+}
+
+std::string Group::receive(int from) const {
+  const int rank = ranks_[static_cast<size_t>(from)];
+  uint64_t size = 0;
+  const Incoming head{rank, &size, sizeof(size)};
+  transport_->exchange({}, std::span(&head, 1), channel_);
+  std::string text(size, '\0');
+  if (size > 0) {
+    const Incoming body{rank, text.data(), text.size()};
+    transport_->exchange({}, std::span(&body, 1), channel_);
+  }
+  return text;
+}
+
 std::vector<std::string> Group::gather(std::string_view text) const {
   std::vector<std::string> all;
   for (int member = 0; member < size(); ++member) {

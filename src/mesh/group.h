@@ -53,6 +53,10 @@ class Group {
   std::vector<double> gather(double value) const;                // of every member
   std::vector<std::string> gather(std::string_view text) const;  // likewise
   std::string broadcast_text(std::string_view text, int root = 0) const;
+  // Between two members, which have to call these in the same order. send() returns when the other
+  // one has begun to receive, or when the text is short enough to wait there.
+  void send(std::string_view text, int to) const;
+  std::string receive(int from) const;
 
  private:
   template <typename T>

@@ -20,18 +20,26 @@ std::unique_ptr<Transport>& opened() {
   return transport;
 }
 
-// Open MPI, MPICH and its relatives, and whatever speaks PMIx, say how many processes there are, or
-// at least that there are some.
-int started_processes() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}) {
-    const char* value = std::getenv(name);
-    const bool inside = std::string(name) != "SLURM_NTASKS" ||  // a step of srun, not the batch
-                        std::getenv("SLURM_STEP_NUM_TASKS") != nullptr;
-    if (value != nullptr && inside) {
-      return std::max(1, std::atoi(value));
+// Where launchers say how many processes there are and which one this is.
+struct LauncherVariables {
+  const char* size;
+  const char* rank;
+  const char* inside;  // set if this is one of them
+};
+constexpr std::array kLaunchers = {
+    LauncherVariables{"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    LauncherVariables{"PMI_SIZE", "PMI_RANK", "PMI_SIZE"},  // MPICH and its relatives
+    // A batch script of Slurm has SLURM_NTASKS too, but is no step of srun.
+    LauncherVariables{"SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"}};
+
+// Null: this process was started alone.
+const LauncherVariables* launcher() {
+  for (const LauncherVariables& each : kLaunchers) {
+    if (std::getenv(each.size) != nullptr && std::getenv(each.inside) != nullptr) {
+      return std::atoi(std::getenv(each.size)) > 1 ? &each : nullptr;
     }
   }
-  return 1;
+  return nullptr;
 }
 
 std::array<fs::path, 2> module_places() {
@@ -56,7 +64,12 @@ void* load_module() {
 
 }  // namespace
 
-bool launched_together() { return started_processes() > 1; }
+bool launched_together() { return launcher() != nullptr; }
+
+int launched_rank() {
+  const char* rank = launched_together() ? std::getenv(launcher()->rank) : nullptr;
+  return rank == nullptr ? 0 : std::atoi(rank);
+}
 
 Transport* open_transport() {
   if (!launched_together()) {

@@ -8,6 +8,8 @@ namespace heed {
 
 // Whether there are other processes; by the environment alone, without opening anything.
 bool launched_together();
+// Which of the processes this one is, in the same way; 0 if there are no others.
+int launched_rank();
 
 // The way to the other processes, or null: there are none. Opened at the first call, which loads
 // the MPI module (heed_mpi.so beside the program, or ../lib/heed); an Error if there is none.

@@ -135,7 +135,7 @@ class MpiTransport final : public Transport {
       }
       fail(
           "[mesh] process {} has waited {:.0f} s for process {}, which does not answer; the run "
-          "ends here, and its last checkpoint is whole (mesh.deadline)",
+          "ends here, and what it has saved is whole (mesh.deadline of a recipe, or --deadline)",
           rank_, deadline_, fmt::join(late, ", "));
     }
     const timespec nap{.tv_sec = 0, .tv_nsec = kNap};
