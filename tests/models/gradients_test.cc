@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Variants, GradientsTest, ::testing::ValuesIn(model_vari
 
 TEST(Gradients, OfEveryModelThatIsRegistered) {
   for (const ModelHelp& model : describe_models()) {
-    const std::vector<ModelVariant> all = variants();
+    const std::vector<ModelVariant> all = model_variants();
     EXPECT_TRUE(std::any_of(
         all.begin(), all.end(),
         [&](const ModelVariant& variant) { return variant.config["kind"] == model.kind; }))
