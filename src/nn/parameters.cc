@@ -193,13 +193,18 @@ void ParameterStore::divide(int64_t total) {
   updated_ = sharded_ ? Stretch{owners_[own], owners_[own + 1]} : Stretch{0, total};
 }
 
-void ParameterStore::lay_out_for_training(DType compute) {
+int64_t ParameterStore::lay_out() {
   int64_t total = 0;
   for (ParameterEntry& entry : entries_) {
     entry.offset = total;
     total += (entry.shape.size() + kAlignElements - 1) / kAlignElements * kAlignElements;
   }
   divide(total);
+  return total;
+}
+
+void ParameterStore::lay_out_for_training(DType compute) {
+  const int64_t total = lay_out();
   const bool partial = sharded_ && compute == DType::bf16;
   const int64_t first = partial ? updated_.begin : 0;
   values_ = Tensor::zeros({partial ? updated_.size() : total});

@@ -176,6 +176,9 @@ class ParameterStore {
   using Fill = std::function<void(const ParameterEntry&, std::span<float>)>;
   void allocate(DType compute, const Fill& fill);
   bool allocated() const { return allocated_; }
+  // Where each parameter stands in the flat arrays of a training, and which stretch is whose,
+  // without memory for them; allocate() begins with it. Returns the length of the arrays.
+  int64_t lay_out();
   // After allocate() for training: the others stay as they are, to the bit.
   void train_only(const std::function<bool(std::string_view name)>& trained);
 

@@ -6,6 +6,23 @@
 #include "base/clock.h"
 
 namespace heed {
+
+std::vector<GradientBucket> gradient_buckets(const ParameterStore& store, const MeshConfig& mesh) {
+  const auto least = static_cast<int64_t>(mesh.bucket * (1 << 20) / sizeof(float));
+  const auto& entries = store.entries();
+  std::vector<GradientBucket> buckets;
+  int64_t end = store.owners().back();
+  size_t last = entries.size();
+  for (size_t i = entries.size(); i-- > 0;) {
+    if (end - entries[i].offset >= least || i == 0) {
+      buckets.push_back({.range = {entries[i].offset, end}, .first = i, .last = last});
+      end = entries[i].offset;
+      last = i;
+    }
+  }
+  return buckets;
+}
+
 GradientExchange::GradientExchange(ParameterStore& store, const Mesh& mesh)
     : store_(store),
       group_(mesh.beside("batch")),
@@ -13,17 +30,7 @@ GradientExchange::GradientExchange(ParameterStore& store, const Mesh& mesh)
   if (group_.alone()) {
     return;
   }
-  const auto least = static_cast<int64_t>(mesh.config().bucket * (1 << 20) / sizeof(float));
-  const auto& entries = store.entries();
-  int64_t end = store.gradients().size();
-  size_t last = entries.size();
-  for (size_t i = entries.size(); i-- > 0;) {
-    if (end - entries[i].offset >= least || i == 0) {
-      buckets_.push_back({.range = {entries[i].offset, end}, .first = i, .last = last});
-      end = entries[i].offset;
-      last = i;
-    }
-  }
+  buckets_ = gradient_buckets(store, mesh.config());
   thread_ = std::thread([this] { work(); });
 }
 
@@ -69,7 +76,7 @@ void GradientExchange::launch_complete(const Tape& tape) {
   }
 }
 
-bool GradientExchange::complete(const Bucket& bucket, const Tape& tape) const {
+bool GradientExchange::complete(const GradientBucket& bucket, const Tape& tape) const {
   for (size_t i = bucket.first; i < bucket.last; ++i) {
     if (!tape.complete(store_.entries()[i].slot)) {
       return false;
@@ -79,7 +86,7 @@ bool GradientExchange::complete(const Bucket& bucket, const Tape& tape) const {
 }
 
 // Gradients to which nothing contributed are zero.
-void GradientExchange::launch(const Bucket& bucket) {
+void GradientExchange::launch(const GradientBucket& bucket) {
   for (size_t i = bucket.first; i < bucket.last; ++i) {
     GradSlot& slot = store_.entries()[i].slot;
     if (!slot.written) {
@@ -101,7 +108,7 @@ void GradientExchange::work() {
     if (ended_) {
       return;
     }
-    const Bucket& bucket = buckets_[done_];
+    const GradientBucket& bucket = buckets_[done_];
     lock.unlock();
     const auto begin = Clock::now();
     std::exception_ptr error;
@@ -118,7 +125,7 @@ void GradientExchange::work() {
   }
 }
 
-void GradientExchange::reduce(const Bucket& bucket) const {
+void GradientExchange::reduce(const GradientBucket& bucket) const {
   const std::span<float> values = store_.gradients().span<float>().subspan(
       static_cast<size_t>(bucket.range.begin), static_cast<size_t>(bucket.range.size()));
   if (!store_.sharded()) {

@@ -28,6 +28,15 @@ struct ExchangeTimes {
   double hidden() const { return working > 0.0 ? std::max(0.0, 1.0 - waiting / working) : 1.0; }
 };
 
+// Parameters whose gradients are added up together: entries [first, last) of the store.
+struct GradientBucket {
+  Stretch range;
+  size_t first = 0;
+  size_t last = 0;
+};
+// As the mesh asks for them, from the last one to the first. The store is laid out.
+std::vector<GradientBucket> gradient_buckets(const ParameterStore& store, const MeshConfig& mesh);
+
 class GradientExchange {
  public:
   GradientExchange(ParameterStore& store, const Mesh& mesh);
@@ -44,22 +53,16 @@ class GradientExchange {
   const ExchangeTimes& times() const { return times_; }
 
  private:
-  struct Bucket {
-    Stretch range;
-    size_t first = 0;  // entries [first, last)
-    size_t last = 0;
-  };
-
   void launch_complete(const Tape& tape);
-  bool complete(const Bucket& bucket, const Tape& tape) const;
-  void launch(const Bucket& bucket);
+  bool complete(const GradientBucket& bucket, const Tape& tape) const;
+  void launch(const GradientBucket& bucket);
   void work();
-  void reduce(const Bucket& bucket) const;
+  void reduce(const GradientBucket& bucket) const;
 
   ParameterStore& store_;
   const Group& group_;
   DType wire_;
-  std::vector<Bucket> buckets_;  // from the last one to the first
+  std::vector<GradientBucket> buckets_;  // in the order of the exchange
   ExchangeTimes times_;
 
   std::mutex mutex_;

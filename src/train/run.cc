@@ -147,32 +147,15 @@ bool load_last_checkpoint(Run& run) {
   return true;
 }
 
-// Runs a full batch once, forward and backward, and throws the result away.
-size_t measure_activations(Run& run) {
-  const size_t before = Arena::global().live_bytes();
-  Arena::global().reset_peak();
-  Tape tape(0);
-  {
-    const TapeScope scope(tape);
-    const CheckpointScope layers(run.recipe.train.checkpoint_layers);
-    tape.backward(run.task->full_batch_loss());
-    check(!run.recipe.train.checkpoint_layers || layers.blocks() > 0,
-          "[train] train.checkpoint_layers is true, but no layer of a {} can be computed again, "
-          "which Transformer layers without a memory can: set it to false",
-          run.task->config().spec().kind);
-  }
-  tape.clear();
-  run.store.clear_gradients();
-  return Arena::global().peak_bytes() - before;
-}
-
 RunReport report_of(Run& run, bool resumed) {
   const ParameterStore& store = run.store;
   RunReport report{.parameters = store.count(),
                    .weight_bytes = store.values().bytes() + store.gradients().bytes() +
                                    (run.ema.defined() ? run.ema.bytes() : 0),
                    .optimizer_bytes = run.optimizer->state_bytes(),
-                   .activation_bytes = measure_activations(run),
+                   .activation_bytes = measure_activations(
+                       run.store, run.recipe.train, run.task->config().spec().kind,
+                       [&] { return run.task->full_batch_loss(); }),
                    .total_steps = run.total_steps(),
                    .epoch_batches = run.task->epoch_batches(),
                    .resumed_from = resumed ? run.state.step : 0,
@@ -187,6 +170,25 @@ RunReport report_of(Run& run, bool resumed) {
 
 std::optional<int64_t> Run::total_steps() const {
   return heed::total_steps(recipe.train, task->epoch_batches());
+}
+
+size_t measure_activations(ParameterStore& store, const StepConfig& train, std::string_view kind,
+                           const std::function<Tensor()>& loss) {
+  const size_t before = Arena::global().live_bytes();
+  Arena::global().reset_peak();
+  Tape tape(0);
+  {
+    const TapeScope scope(tape);
+    const CheckpointScope layers(train.checkpoint_layers);
+    tape.backward(loss());
+    check(!train.checkpoint_layers || layers.blocks() > 0,
+          "[train] train.checkpoint_layers is true, but no layer of a {} can be computed again, "
+          "which Transformer layers without a memory can: set it to false",
+          kind);
+  }
+  tape.clear();
+  store.clear_gradients();
+  return Arena::global().peak_bytes() - before;
 }
 
 namespace {

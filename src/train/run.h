@@ -3,9 +3,11 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/folder.h"
 #include "train/checkpoint.h"
@@ -83,6 +85,11 @@ struct Run {
   }
   std::optional<int64_t> total_steps() const;  // if they can be told
 };
+
+// How much memory a batch takes beside the weights: runs loss() once, forward and backward, and
+// throws the result away. `kind` is the model's, for an Error if it cannot recompute its layers.
+size_t measure_activations(ParameterStore& store, const StepConfig& train, std::string_view kind,
+                           const std::function<Tensor()>& loss);
 
 enum class RunStart {
   anew,
