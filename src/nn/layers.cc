@@ -42,7 +42,7 @@ Tensor Embedding::gathered_logits(const Tensor& x, const Tensor& bias) const {
   const Group& group = *tokens_.group;
   const Tensor own_bias =
       bias.defined() ? slice(enter(bias, group), 0, tokens_.begin, tokens_.end) : bias;
-  const Tensor own = linear(enter(x, group), weight_, own_bias);  // [..., part of V]
+  Tensor own = linear(enter(x, group), weight_, own_bias);  // [..., part of V]
   if (SplitLogits* scope = SplitLogits::open()) {
     scope->part = tokens_;
     return own;
