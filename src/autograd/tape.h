@@ -116,8 +116,8 @@ class Tape {
   }
   bool paused() const { return paused_; }
 
-  // A stream of random numbers nobody else has: for dropout. Processes that split a tensor each draw
-  // for their own part.
+  // A stream of random numbers nobody else has: for dropout. Processes that split a tensor each
+  // draw for their own part.
   RandomStream draw(uint64_t part = 0) { return {seed_ ^ (part << 32), draws_++}; }
   uint64_t draws() const { return draws_; }
   void set_draws(uint64_t draws) { draws_ = draws; }
