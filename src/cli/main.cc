@@ -1,15 +1,21 @@
 // The program: parses the command line and hands over. Only here does the process exit; errors
 // become one line on standard error and a non-zero status, and so does output that was lost.
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
 
+#include "base/error.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "kernels/cpu.h"
@@ -28,6 +34,11 @@ constexpr std::array kCommands = {
     heed::cli::add_model_commands, heed::cli::add_bench,
 };
 
+// Those whose work processes that were started together share. The others would do the same work
+// several times and write to the same files.
+constexpr std::array<std::string_view, 5> kShared = {"train", "translate", "classify", "embed",
+                                                     "eval"};
+
 // By default libgomp's threads spin for milliseconds at the end of each parallel region. With other
 // work on the same cores every region then waits for a time slice, and decoding, which has
 // thousands of them a second, comes to a halt. libgomp reads the setting before main(), so the
@@ -43,7 +54,17 @@ void spin_briefly(char** argv) {
   }
 }
 
+void check_shares_work(int argc, char** argv) {
+  const std::string_view command = argc > 1 ? argv[1] : "help";
+  heed::check(!heed::launched_together() || command == "help" || command.starts_with("-") ||
+                  std::find(kShared.begin(), kShared.end(), command) != kShared.end(),
+              "several processes can share the work of heed {}, but not that of heed {}: start it "
+              "alone",
+              fmt::join(kShared, ", "), command);
+}
+
 int run(int argc, char** argv) {
+  check_shares_work(argc, argv);
   heed::cli::Program program(
       {.description = "Heed trains, fine-tunes, inspects and serves self-attention models on CPUs.",
        .version = std::string("heed ") + HEED_VERSION + " (" + heed::name_of(heed::max_isa()) + ")",
@@ -56,9 +77,18 @@ int run(int argc, char** argv) {
   return program.run(argc, argv);
 }
 
+// Of several processes the first one speaks first, and the launcher then ends the others: so an
+// error that all of them meet is said once.
+constexpr std::chrono::seconds kAfterTheFirst{3};
+
 // fputs and not fmt::print, which throws if standard error cannot be written to either.
 int report(const std::exception& error) {
-  std::fputs(("heed: " + std::string(error.what()) + "\n").c_str(), stderr);
+  std::string who;
+  if (const int process = heed::launched_rank(); process > 0) {
+    std::this_thread::sleep_for(kAfterTheFirst);
+    who = "process " + std::to_string(process) + ": ";
+  }
+  std::fputs(("heed: " + who + error.what() + "\n").c_str(), stderr);
   return 1;
 }
 

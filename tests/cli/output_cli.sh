@@ -126,6 +126,8 @@ while read -r line; do
 done <<'COMMANDS'
 attention --model pairs --source abc --output OUT/look.svg
 embed --model masked --output OUT/vectors.npy three.txt
+translate --model pairs --output OUT/three.out three.txt
+classify --model classes --output OUT/classes.txt three.txt
 compare lengths a=three.out --source three.txt --reference three.txt --svg OUT/lengths.svg
 continue --model piano --tokens 5 --output OUT/piece.mid
 continue --model piano --tokens 5 --output OUT/piece.mid --roll OUT/piece.svg

@@ -1,13 +1,14 @@
 // `heed classify`, `heed fill`, `heed match`: what encoders of texts are asked.
 #include "decode/text/classify.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "base/error.h"
 #include "cli/command.h"
+#include "cli/shared_lines.h"
 #include "data/text/lines.h"
 
 namespace heed::cli {
@@ -17,6 +18,8 @@ constexpr int64_t kBatchTokens = 4096;
 struct ClassifyArguments {
   std::string model;
   std::string file = "-";
+  std::string output;
+  double deadline = 300.0;
   std::optional<DType> precision;
   bool probabilities = false;
 };
@@ -27,32 +30,32 @@ ClassifyText split_pair(const std::string& line) {
                                   : ClassifyText{line.substr(0, tab), line.substr(tab + 1)};
 }
 
-void print_classes(const LoadedEncoder& model, const ClassifyArguments& arguments,
-                   const std::vector<float>& values) {
+std::string classes_line(const LoadedEncoder& model, const ClassifyArguments& arguments,
+                         const std::vector<float>& values) {
   if (model.config.score) {
-    fmt::print("{:.4f}\n", values.front());
-    return;
+    return fmt::format("{:.4f}\n", values.front());
   }
   const auto best = std::max_element(values.begin(), values.end()) - values.begin();
-  fmt::print("{}", model.config.labels[static_cast<size_t>(best)]);
+  std::string line = model.config.labels[static_cast<size_t>(best)];
   for (size_t i = 0; arguments.probabilities && i < values.size(); ++i) {
-    fmt::print("\t{}={:.4f}", model.config.labels[i], values[i]);
+    line += fmt::format("\t{}={:.4f}", model.config.labels[i], values[i]);
   }
-  fmt::print("\n");
+  return line + "\n";
 }
 
 void classify_lines(const ClassifyArguments& arguments) {
+  const Group processes = open_processes(arguments.deadline);
+  TextOutput output(arguments.output);
   const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
-  LineReader lines(arguments.file);
-  std::vector<std::string> pool;
-  while (lines.next_pool(kLinePool, pool)) {
+  SharedLines lines(arguments.file, output, processes);
+  for (std::vector<std::string> pool; lines.next_pool(pool);) {
     std::vector<ClassifyText> texts;
     std::transform(pool.begin(), pool.end(), std::back_inserter(texts), split_pair);
     for (const std::vector<float>& values : classify(*model, texts, kBatchTokens)) {
-      print_classes(*model, arguments, values);
+      lines.print(classes_line(*model, arguments, values));
     }
-    std::fflush(stdout);
   }
+  lines.finish();
 }
 
 struct FillArguments {
@@ -163,11 +166,15 @@ void add_classify(Command& app) {
   add_model(command, arguments->model);
   add_precision(command, arguments->precision);
   command.flag("--probabilities", arguments->probabilities, "print the probability of each class");
+  add_output(command, arguments->output);
+  add_deadline(command, arguments->deadline);
   command.example("Classify every line of a file",
                   "heed classify --model runs/sst2-fine-tune reviews.txt");
   command.example("Classify one text, with probabilities",
                   "echo 'a moving and gentle film' | heed classify --model runs/sst2-fine-tune "
                   "--probabilities");
+  command.example("Share the lines of a file between four processes",
+                  "mpirun -n 4 heed classify --model runs/sst2-fine-tune reviews.txt");
   command.action([arguments] { classify_lines(*arguments); });
   add_fill(app);
   add_match(app);

@@ -1,12 +1,12 @@
 // `heed embed`: lines in, vectors out.
 #include "decode/text/embed.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "cli/command.h"
-#include "data/text/lines.h"
+#include "cli/shared_lines.h"
 
 namespace heed::cli {
 namespace {
@@ -15,17 +15,18 @@ struct EmbedArguments {
   std::string model;
   std::string file = "-";
   std::string output;
+  double deadline = 300.0;
   std::string pooling = "mean";
   std::optional<DType> precision;
   EmbedOptions options;
 };
 
-void print_json(const std::vector<float>& vector) {
-  fmt::print("{{\"embedding\":[");
+std::string json_line(const std::vector<float>& vector) {
+  std::string line = "{\"embedding\":[";
   for (size_t i = 0; i < vector.size(); ++i) {
-    fmt::print("{}{}", i == 0 ? "" : ",", vector[i]);
+    fmt::format_to(std::back_inserter(line), "{}{}", i == 0 ? "" : ",", vector[i]);
   }
-  fmt::print("]}}\n");
+  return line + "]}\n";
 }
 
 // NumPy's format, version 1.0: f32 [rows, columns].
@@ -43,53 +44,61 @@ std::string npy_header(size_t rows, size_t columns) {
   return header + text;
 }
 
-class Output {
+// JSON lines on standard output, or a NumPy file.
+class VectorOutput final : public LineOutput {
  public:
-  explicit Output(const std::string& file) : file_(file) {
+  explicit VectorOutput(const std::string& file) : file_(file) {
     check_output(file);
     check(file.empty() || file.ends_with(".npy"),
           "--output is {}, expected a name that ends in .npy; leave it out to print JSON lines",
           file);
   }
 
-  void add(const std::vector<std::vector<float>>& vectors) {
-    for (const std::vector<float>& vector : vectors) {
-      if (file_.empty()) {
-        print_json(vector);
-      } else {
-        values_.insert(values_.end(), vector.begin(), vector.end());
-        ++rows_;
-      }
-    }
-    std::fflush(stdout);
+  // What write() gets for it.
+  std::string bytes_of(const std::vector<float>& vector) {
+    columns_ = vector.size();
+    return file_.empty() ? json_line(vector)
+                         : std::string(reinterpret_cast<const char*>(vector.data()),
+                                       vector.size() * sizeof(float));
   }
 
-  void finish() const {
+  void write(std::string_view bytes) override {
+    if (file_.empty()) {
+      fmt::print("{}", bytes);
+    } else {
+      values_ += bytes;  // until it is known how many there are, with which the file begins
+    }
+  }
+
+  void finish() override {
     if (file_.empty()) {
       return;
     }
     AtomicFile file(file_);
-    file.write(npy_header(rows_, rows_ == 0 ? 0 : values_.size() / rows_));
-    file.write(std::as_bytes(std::span(values_)));
+    file.write(
+        npy_header(values_.empty() ? 0 : values_.size() / sizeof(float) / columns_, columns_));
+    file.write(values_);
     file.commit();
   }
 
  private:
   std::string file_;
-  std::vector<float> values_;
-  size_t rows_ = 0;
+  std::string values_;
+  size_t columns_ = 0;
 };
 
 void run(EmbedArguments& arguments) {
+  const Group processes = open_processes(arguments.deadline);
   arguments.options.pooling = pooling_of(arguments.pooling);
-  Output output(arguments.output);
+  VectorOutput output(arguments.output);
   const auto model = load_as<TextEncoder>(arguments.model, arguments.precision);
-  LineReader lines(arguments.file);
-  std::vector<std::string> pool;
-  while (lines.next_pool(kLinePool, pool)) {
-    output.add(embed(*model, pool, arguments.options));
+  SharedLines lines(arguments.file, output, processes);
+  for (std::vector<std::string> pool; lines.next_pool(pool);) {
+    for (const std::vector<float>& vector : embed(*model, pool, arguments.options)) {
+      lines.print(output.bytes_of(vector));
+    }
   }
-  output.finish();
+  lines.finish();
 }
 
 }  // namespace
@@ -112,11 +121,14 @@ void add_embed(Command& app) {
       .range(1, 1 << 24)
       .show_default();
   add_precision(command, arguments->precision);
+  add_deadline(command, arguments->deadline);
   command.example("Embed a file into a NumPy array",
                   "heed embed --model all-MiniLM-L6-v2 --output faq.npy faq.txt");
   command.example("Embed one sentence as a vector of length 1",
                   "echo 'A sentence.' | heed embed --model all-MiniLM-L6-v2 --pooling mean "
                   "--normalize");
+  command.example("Share the lines of a file between four processes",
+                  "mpirun -n 4 heed embed --model all-MiniLM-L6-v2 --output faq.npy faq.txt");
   command.action([arguments] { run(*arguments); });
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/share_progress.h"
+#include "cli/shared_lines.h"
 #include "data/text/stories.h"
 #include "data/text/token_windows.h"
 #include "decode/stories/answer.h"
@@ -28,6 +29,7 @@ struct EvalArguments {
   std::string model;
   std::vector<std::string> files;
   std::optional<DType> precision;
+  double deadline = 300.0;
   bool line_end = false;
   int64_t tokens = 0;  // the first so many; 0: all
   PerplexityOptions options;
@@ -56,8 +58,27 @@ TextSize size_of(const std::vector<std::string>& files) {
   return size;
 }
 
+// Batches of work that processes take by turns. After every round of turns they meet, so that a
+// process that hangs is noticed soon and one that is merely slower is never far behind.
+class BatchTurns {
+ public:
+  explicit BatchTurns(const Group& processes) : processes_(processes) {}
+
+  bool mine() const { return batch_ % processes_.size() == processes_.index(); }
+  // After each batch of any process.
+  void next() {
+    if (++batch_ % processes_.size() == 0) {
+      processes_.barrier();
+    }
+  }
+
+ private:
+  const Group& processes_;
+  int64_t batch_ = 0;
+};
+
 // The mean over images, and over dimensions, which are samples.
-void eval_images(const ImageModel& model, const EvalArguments& arguments) {
+void eval_images(const ImageModel& model, const EvalArguments& arguments, const Group& processes) {
   const ImageLayout& layout = model.layout();
   ImageDataConfig data = arguments.image;
   data.test = arguments.files;
@@ -69,7 +90,7 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
   if (arguments.images > 0 && arguments.images < set.count()) {
     set = slice(set, 0, arguments.images);
   }
-  warn_skipped(set.skipped);
+  warn_skipped(processes.index() == 0 ? set.skipped : "");
   check(
       set.levels == layout.levels && set.channels == layout.channels,
       "[eval] the images have {} channels of {} levels, the model {} of {}; is --binarise missing?",
@@ -83,11 +104,21 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
   double nats = 0.0;
   {
     ShareProgress progress;
+    BatchTurns turns(processes);
     for (int64_t begin = 0; begin < set.count(); begin += batch) {
       const int64_t end = std::min(begin + batch, set.count());
-      nats += image_nats(model, slice(set, begin, end), batch, factor);
-      progress.show(static_cast<double>(end) / static_cast<double>(set.count()));
+      if (turns.mine()) {
+        nats += image_nats(model, slice(set, begin, end), batch, factor);
+      }
+      turns.next();
+      if (processes.index() == 0) {
+        progress.show(static_cast<double>(end) / static_cast<double>(set.count()));
+      }
     }
+  }
+  nats = processes.sum(nats);
+  if (processes.index() > 0) {
+    return;
   }
   const auto images = static_cast<double>(set.count());
   fmt::print("images {}, {} x {} x {}, levels {}\n", set.count(), layout.rows, layout.columns,
@@ -96,18 +127,43 @@ void eval_images(const ImageModel& model, const EvalArguments& arguments) {
              nats / images / static_cast<double>(layout.samples()) / std::numbers::ln2);
 }
 
-void eval_stories(const EvalArguments& arguments) {
+// Of several processes: the questions that are this one's.
+StorySet part_of(const StorySet& set, const Group& processes) {
+  StorySet part{.tasks = set.tasks};
+  const auto step = static_cast<size_t>(processes.size());
+  for (auto i = static_cast<size_t>(processes.index()); i < set.stories.size(); i += step) {
+    part.stories.push_back(set.stories[i]);
+    part.answers.push_back(set.answers[i]);
+    part.places.push_back(set.places[i]);
+  }
+  return part;
+}
+
+int64_t questions_of(const StorySet& set, size_t task) {
+  return std::ranges::count(set.places, static_cast<int32_t>(task), &StorySet::Place::task);
+}
+
+void eval_stories(const EvalArguments& arguments, const Group& processes) {
   const auto model = load_answerer(arguments.model, arguments.precision);
   SentenceTable table;
   StorySet set = read_story_set(story_files(arguments.files), table);
   table.encode(*model->tokenizers.source, model->model->longest());
   forget_old_facts(set, model->model->memory());
-  const StoryErrors errors =
+  const StorySet part = part_of(set, processes);
+  StoryErrors errors =
       judge_stories(*model->model, {.table = table,
-                                    .set = set,
+                                    .set = part,
                                     .answers = AnswerNumbers(model->config.labels),
                                     .batch_tokens = arguments.options.batch_tokens});
-  fmt::print("{}\n", describe_errors(errors, set));
+  for (size_t task = 0; task < set.tasks.size(); ++task) {
+    const double wrong =
+        std::round(errors.errors[task] * static_cast<double>(questions_of(part, task)));
+    const int64_t asked = std::max<int64_t>(1, questions_of(set, task));
+    errors.errors[task] = processes.sum(wrong) / static_cast<double>(asked);
+  }
+  if (processes.index() == 0) {
+    fmt::print("{}\n", describe_errors(errors, set));
+  }
 }
 
 // None: the folder is not one, which whoever opens it says.
@@ -116,42 +172,51 @@ std::optional<ModelInterface> interface_of(const std::string& folder) {
                                  : std::nullopt;
 }
 
-void eval(const EvalArguments& arguments) {
-  const std::optional<ModelInterface> interface = interface_of(arguments.model);
-  if (interface == ModelInterface::answering) {
-    eval_stories(arguments);
-    return;
-  }
-  if (interface == ModelInterface::image) {
-    ShareProgress loading;
-    loading.doing("reading the model");
-    LoadedFolder loaded;
-    load_folder(arguments.model, arguments.precision, loaded);
-    loading.clear();
-    eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments);
-    return;
-  }
-  for (const std::string& file : arguments.files) {
-    check(file != "-", "[eval] give a file; standard input cannot be read twice");
-  }
-  std::optional<ShareProgress> reading(std::in_place);
-  reading->doing("reading the model and the text");
-  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
+std::vector<int32_t> tokens_of(const EvalArguments& arguments, const Loaded<LanguageModel>& model) {
   std::vector<int32_t> tokens = read_tokens({.files = arguments.files,
-                                             .tokenizer = model->tokenizers.target,
+                                             .tokenizer = model.tokenizers.target,
                                              .line_end = arguments.line_end});
   if (arguments.tokens > 0 && arguments.tokens < std::ssize(tokens)) {
     tokens.resize(static_cast<size_t>(arguments.tokens));
   }
-  reading.reset();
   check(tokens.size() > 1, "[eval] the text has {} tokens, expected at least 2", tokens.size());
-  Perplexity found;
+  return tokens;
+}
+
+// Each batch has the same sum whoever measures it. Only the order in which these are added up
+// depends on the number of processes: the total agrees to 1e-9 of its size at least.
+Perplexity measure_together(const LanguageModel& model, std::span<const int32_t> tokens,
+                            PerplexityOptions options, const Group& processes) {
+  ShareProgress progress;
+  BatchTurns turns(processes);
+  options.turn = processes.index();
+  options.turns = processes.size();
+  options.progress = [&](double done) {
+    turns.next();
+    if (processes.index() == 0) {
+      progress.show(done);
+    }
+  };
+  const Perplexity found = measure_perplexity(model, tokens, options);
+  return {.nats = processes.sum(found.nats),
+          .tokens = static_cast<int64_t>(processes.sum(static_cast<double>(found.tokens)))};
+}
+
+void eval_text(const EvalArguments& arguments, const Group& processes) {
+  for (const std::string& file : arguments.files) {
+    check(file != "-", "[eval] give a file; standard input cannot be read twice");
+  }
+  std::optional<ShareProgress> reading(std::in_place);
+  if (processes.index() == 0) {
+    reading->doing("reading the model and the text");
+  }
+  const auto model = load_as<LanguageModel>(arguments.model, arguments.precision);
+  const std::vector<int32_t> tokens = tokens_of(arguments, *model);
+  reading.reset();
   const auto start = std::chrono::steady_clock::now();
-  {
-    ShareProgress progress;
-    PerplexityOptions options = arguments.options;
-    options.progress = [&](double done) { progress.show(done); };
-    found = measure_perplexity(*model->model, tokens, options);
+  const Perplexity found = measure_together(*model->model, tokens, arguments.options, processes);
+  if (processes.index() > 0) {
+    return;
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -169,6 +234,27 @@ void eval(const EvalArguments& arguments) {
   fmt::print("bits per character {:.4f}, per byte {:.4f}; perplexity per word {:.2f}\n",
              bits / static_cast<double>(size.characters), bits / static_cast<double>(size.bytes),
              std::exp(found.nats / static_cast<double>(std::max<int64_t>(size.words, 1))));
+}
+
+void eval(const EvalArguments& arguments) {
+  const Group processes = open_processes(arguments.deadline);
+  const std::optional<ModelInterface> interface = interface_of(arguments.model);
+  if (interface == ModelInterface::answering) {
+    eval_stories(arguments, processes);
+    return;
+  }
+  if (interface == ModelInterface::image) {
+    ShareProgress loading;
+    if (processes.index() == 0) {
+      loading.doing("reading the model");
+    }
+    LoadedFolder loaded;
+    load_folder(arguments.model, arguments.precision, loaded);
+    loading.clear();
+    eval_images(model_as<ImageModel>(*loaded.any, loaded.config.model), arguments, processes);
+    return;
+  }
+  eval_text(arguments, processes);
 }
 
 void add_image_options(Command& command, EvalArguments& arguments) {
@@ -224,6 +310,7 @@ void add_eval(Command& app) {
   command.flag("--line-end", arguments->line_end,
                "end every line with the END token instead of a newline");
   add_precision(command, arguments->precision);
+  add_deadline(command, arguments->deadline);
   add_image_options(command, *arguments);
   command.example("Measure the perplexity of GPT-2",
                   "heed eval --model gpt2 --stride 512 wiki.test.raw");
@@ -237,6 +324,8 @@ void add_eval(Command& app) {
                   "heed eval --model runs/cifar --images 1000 cifar10/test_batch.bin");
   command.example("Count the wrong answers of each task of bAbI",
                   "heed eval --model runs/babi-universal babi/test_A");
+  command.example("Share the batches between four processes",
+                  "mpirun -n 4 heed eval --model gpt2 --stride 512 wiki.test.raw");
   command.action([arguments] { eval(*arguments); });
 }
 

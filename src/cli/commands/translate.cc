@@ -1,11 +1,12 @@
 // `heed translate`: lines in, as many lines out, in order.
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "cli/command.h"
 #include "cli/pictures/filling.h"
 #include "cli/share_progress.h"
+#include "cli/shared_lines.h"
 #include "data/text/lines.h"
 #include "decode/text/decoding_options.h"
 #include "decode/text/rescore.h"
@@ -19,6 +20,8 @@ struct TranslateArguments {
   std::string model;
   std::string rescore;
   std::string file = "-";
+  std::string output;
+  double deadline = 300.0;
   std::string prefix;
   std::string prefix_file;
   std::optional<DType> precision;
@@ -30,27 +33,31 @@ struct TranslateArguments {
   bool scores = false;
 };
 
-void print_result(const TranslateArguments& arguments, int64_t line,
-                  const Translator::Result& result) {
+std::string result_text(const TranslateArguments& arguments, int64_t line,
+                        const Translator::Result& result) {
+  std::string text;
   if (arguments.options.decode.n_best > 1) {
     for (const TranslatedText& best : result.best) {
-      fmt::print("{} ||| {} ||| {:.6f}\n", line, best.text, best.score);
+      text += fmt::format("{} ||| {} ||| {:.6f}\n", line, best.text, best.score);
     }
-    return;
+    return text;
   }
   const TranslatedText& best = result.best.front();
-  fmt::print("{}", filling_text(best.trace));
+  text = filling_text(best.trace);
   if (arguments.scores) {
-    fmt::print("{:.6f}\t{}\n", best.score, best.text);
-  } else {
-    fmt::print("{}\n", best.text);
+    text += fmt::format("{:.6f}\t", best.score);
   }
+  return text + best.text + "\n";
 }
 
 class LineTranslator {
  public:
-  LineTranslator(const LoadedTranslator& model, const TranslateArguments& arguments)
-      : arguments_(arguments), translator_(model, options()), lines_(arguments.file) {
+  LineTranslator(const LoadedTranslator& model, const TranslateArguments& arguments,
+                 LineOutput& output, const Group& processes)
+      : arguments_(arguments),
+        processes_(processes),
+        translator_(model, options()),
+        lines_(arguments.file, output, processes) {
     if (!arguments.prefix_file.empty()) {
       prefixes_.emplace(arguments.prefix_file);
     }
@@ -61,25 +68,29 @@ class LineTranslator {
       const std::vector<Translator::Result> results = translator_.translate(pool_);
       progress_.clear();
       for (size_t i = 0; i < results.size(); ++i) {
-        const int64_t line = first_ + static_cast<int64_t>(i);
+        const int64_t line = lines_.first_line() + static_cast<int64_t>(i);
         warn_of(line, results[i]);
-        print_result(arguments_, line, results[i]);
+        lines_.print(result_text(arguments_, line, results[i]));
         count_.tokens += results[i].passes.tokens;
         count_.passes += results[i].passes.passes;
       }
-      std::fflush(stdout);
     }
+    lines_.finish();
   }
-  // Of all lines.
-  const PassCount& count() const { return count_; }
+  // Of all lines, those of other processes too; every process has to call this.
+  PassCount count() const {
+    return {.tokens = static_cast<int64_t>(processes_.sum(static_cast<double>(count_.tokens))),
+            .passes = static_cast<int64_t>(processes_.sum(static_cast<double>(count_.passes)))};
+  }
 
  private:
   TranslatorOptions options() {
     TranslatorOptions options = arguments_.options;
-    if (::isatty(STDOUT_FILENO) == 0) {  // there the translations themselves show how far it is
-      options.on_decoded = [this](double share) {
-        if (lines_.share() > 0.0) {  // of a pipe nobody knows how much is to come
-          progress_.show(before_ + share * (lines_.share() - before_));
+    // On a terminal the translations themselves show how far it is.
+    if (processes_.index() == 0 && (::isatty(STDOUT_FILENO) == 0 || !arguments_.output.empty())) {
+      options.on_decoded = [this](double of_pool) {
+        if (const double done = lines_.share(of_pool); done > 0.0) {
+          progress_.show(done);
         }
       };
     }
@@ -88,50 +99,55 @@ class LineTranslator {
 
   bool read_pool() {
     pool_.clear();
-    before_ = lines_.share();
-    first_ = lines_.line_number() + 1;
-    if (!lines_.next_pool(kLinePool, texts_)) {
+    if (!lines_.next_pool(texts_)) {
       return false;
     }
     for (const std::string& text : texts_) {
-      const int64_t line = first_ + std::ssize(pool_);
+      const int64_t line = lines_.first_line() + std::ssize(pool_);
       if (!valid_utf8(text)) {
-        fmt::print(stderr, "heed: line {} is not valid UTF-8; invalid bytes become U+FFFD\n", line);
+        lines_.warn(
+            fmt::format("heed: line {} is not valid UTF-8; invalid bytes become U+FFFD\n", line));
       }
-      std::string prefix = arguments_.prefix;
-      if (prefixes_) {
-        check(prefixes_->next(prefix), "[translate] {} ends before line {} of {}",
-              arguments_.prefix_file, line, lines_.name());
-      }
-      pool_.push_back({text, prefix});
+      pool_.push_back({text, prefix_of(line)});
     }
     return true;
   }
 
+  // Lines come in order, but those of other processes are left out.
+  std::string prefix_of(int64_t line) {
+    std::string prefix = arguments_.prefix;
+    while (prefixes_ && prefixes_->line_number() < line) {
+      check(prefixes_->next(prefix), "[translate] {} ends before line {} of {}",
+            arguments_.prefix_file, line, lines_.name());
+    }
+    return prefix;
+  }
+
   void warn_of(int64_t line, const Translator::Result& result) {
     if (result.cut) {
-      fmt::print(stderr,
-                 "heed: line {} is too long for the model and was translated in {} pieces\n", line,
-                 result.pieces);
+      lines_.warn(
+          fmt::format("heed: line {} is too long for the model and was translated in {} pieces\n",
+                      line, result.pieces));
     }
     if (result.shortfall) {
-      fmt::print(stderr, "heed: line {}: {}\n", line, result.shortfall->text());
+      lines_.warn(fmt::format("heed: line {}: {}\n", line, result.shortfall->text()));
     }
   }
 
   const TranslateArguments& arguments_;
+  const Group& processes_;
   ShareProgress progress_;
   Translator translator_;
-  LineReader lines_;
+  SharedLines lines_;
   std::optional<LineReader> prefixes_;
   std::vector<std::string> texts_;
   std::vector<SourceText> pool_;
-  int64_t first_ = 1;
-  double before_ = 0.0;  // share of the file before the pool
   PassCount count_;
 };
 
 void translate(TranslateArguments& arguments) {
+  const Group processes = open_processes(arguments.deadline);
+  TextOutput output(arguments.output);
   const auto model = load_translator(arguments.model, arguments.precision);
   DecodeOptions& decode = arguments.options.decode;
   const DecodingKind& kind = decoding_for(*model->model, decode.decoding);
@@ -163,11 +179,12 @@ void translate(TranslateArguments& arguments) {
   const int64_t least = decode.acceptance.least;
   decode.acceptance = parse_acceptance(arguments.accept);
   decode.acceptance.least = least;
-  LineTranslator lines(*model, arguments);
+  LineTranslator lines(*model, arguments, output, processes);
   lines.run();
-  if (kind.name == "blockwise" && lines.count().passes > 0) {
-    fmt::print(stderr, "heed: {} tokens in {} passes, {:.2f} each\n", lines.count().tokens,
-               lines.count().passes, lines.count().mean());
+  const PassCount count = lines.count();
+  if (processes.index() == 0 && kind.name == "blockwise" && count.passes > 0) {
+    fmt::print(stderr, "heed: {} tokens in {} passes, {:.2f} each\n", count.tokens, count.passes,
+               count.mean());
   }
 }
 
@@ -255,6 +272,8 @@ void add_translate(Command& app) {
   command.flag("--trace", options.decode.trace,
                "print what stands there after each pass of the decoder before each translation");
   command.flag("--scores", arguments->scores, "print the score and a tab before each translation");
+  add_output(command, arguments->output);
+  add_deadline(command, arguments->deadline);
   command.example("Translate a sentence",
                   "echo 'The lion slept.' | heed translate --model runs/demo");
   command.example("Print the three best translations of each line",
@@ -263,6 +282,8 @@ void add_translate(Command& app) {
                   "echo 'The lion slept.' | heed translate --model runs/demo --trace");
   command.example("Translate a file and score the result",
                   "heed translate --model runs/m30k test.en | heed score --reference test.de");
+  command.example("Share the lines of a file between four processes",
+                  "mpirun -n 4 heed translate --model runs/m30k --output test.out test.en");
   command.action([arguments] { translate(*arguments); });
 }
 

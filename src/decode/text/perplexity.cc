@@ -26,23 +26,41 @@ void add_window(Windows& windows, std::span<const int32_t> tokens, int64_t begin
   ++windows.rows;
 }
 
-void measure(const LanguageModel& model, Windows& windows, int64_t length, Perplexity& found) {
-  if (windows.rows == 0) {
-    return;
+// Batches, of which every process measures those whose turn it is.
+class WindowMeter {
+ public:
+  WindowMeter(const LanguageModel& model, const PerplexityOptions& options)
+      : model_(model), options_(options) {}
+
+  // Empties the batch.
+  void measure(Windows& windows, int64_t length) {
+    if (windows.rows > 0 && batch_++ % options_.turns == options_.turn) {
+      const Shape shape{windows.rows, length};
+      found_.nats += cross_entropy(model_.logits(Tensor::from_ints(windows.input, shape)),
+                                   Tensor::from_ints(windows.target, shape),
+                                   {.ignore = kIgnore, .reduction = Reduction::sum})
+                         .item();
+      found_.tokens += std::ssize(windows.target) -
+                       std::count(windows.target.begin(), windows.target.end(), kIgnore);
+    }
+    windows = {};
   }
-  const Shape shape{windows.rows, length};
-  found.nats += cross_entropy(model.logits(Tensor::from_ints(windows.input, shape)),
-                              Tensor::from_ints(windows.target, shape),
-                              {.ignore = kIgnore, .reduction = Reduction::sum})
-                    .item();
-  found.tokens += std::ssize(windows.target) -
-                  std::count(windows.target.begin(), windows.target.end(), kIgnore);
-  windows = {};
-}
+  const Perplexity& found() const { return found_; }
+
+ private:
+  const LanguageModel& model_;
+  const PerplexityOptions& options_;
+  Perplexity found_;
+  int64_t batch_ = 0;
+};
 
 // A text that a model reads in one go, remembering what came before.
 Perplexity measure_in_order(const SegmentModel& segments, std::span<const int32_t> tokens,
                             const PerplexityOptions& options) {
+  check(options.turns == 1,
+        "[eval] a model that remembers segments reads a text from its beginning to its end, which "
+        "{} processes cannot share: start one alone, or give --length to measure windows",
+        options.turns);
   constexpr int64_t kSegment = 256;
   const int64_t inputs = std::ssize(tokens) - 1;  // that have a next
   const auto state =
@@ -84,7 +102,7 @@ Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_
         length);
   const int64_t inputs = std::ssize(tokens) - 1;  // that have a next
   const int64_t rows = std::max<int64_t>(1, options.batch_tokens / length);
-  Perplexity found;
+  WindowMeter meter(model, options);
   Windows windows;
   int64_t counted = 0;
   int64_t begin = 0;
@@ -92,19 +110,19 @@ Perplexity measure_perplexity(const LanguageModel& model, std::span<const int32_
     add_window(windows, tokens, begin, length, counted);
     counted = begin + length;
     if (windows.rows == rows) {
-      measure(model, windows, length, found);
+      meter.measure(windows, length);
       if (options.progress) {
         options.progress(static_cast<double>(counted) / static_cast<double>(inputs));
       }
     }
   }
-  measure(model, windows, length, found);
+  meter.measure(windows, length);
   if (counted < inputs) {  // the end, with as much before it as fits
     const int64_t from = stride < length ? std::max<int64_t>(0, inputs - length) : begin;
     add_window(windows, tokens, from, inputs - from, counted);
-    measure(model, windows, inputs - from, found);
+    meter.measure(windows, inputs - from);
   }
-  return found;
+  return meter.found();
 }
 
 }  // namespace heed

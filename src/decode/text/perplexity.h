@@ -18,6 +18,10 @@ struct PerplexityOptions {
   // counted yet count: the smaller, the more every token sees before it. 0: the length.
   int64_t stride = 0;
   int64_t batch_tokens = 4096;
+  // Of several processes that share the text: this one measures batch `turn` and then every
+  // `turns`-th. The sums over all processes are those of the text.
+  int64_t turn = 0;
+  int64_t turns = 1;
   std::function<void(double done)> progress = {};  // from 0 to 1, after each batch
 };
 
