@@ -61,6 +61,7 @@ void warn_skipped(const std::string& skipped);
 
 void add_bench(Command& app);
 void add_train(Command& app);
+void add_plan(Command& app);
 void add_distil(Command& app);
 void add_translate(Command& app);
 void add_tokenizer(Command& app);

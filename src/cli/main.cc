@@ -25,13 +25,13 @@ namespace {
 
 // Every command, in the order of the help; commands of the same group stand together there.
 constexpr std::array kCommands = {
-    heed::cli::add_train,          heed::cli::add_distil,    heed::cli::add_eval,
-    heed::cli::add_score,          heed::cli::add_compare,   heed::cli::add_translate,
-    heed::cli::add_generate,       heed::cli::add_classify,  heed::cli::add_ask,
-    heed::cli::add_embed,          heed::cli::add_attention, heed::cli::add_continue,
-    heed::cli::add_music,          heed::cli::add_image,     heed::cli::add_serve,
-    heed::cli::add_tokenizer,      heed::cli::add_data,      heed::cli::add_corpus,
-    heed::cli::add_model_commands, heed::cli::add_bench,
+    heed::cli::add_train,     heed::cli::add_plan,           heed::cli::add_distil,
+    heed::cli::add_eval,      heed::cli::add_score,          heed::cli::add_compare,
+    heed::cli::add_translate, heed::cli::add_generate,       heed::cli::add_classify,
+    heed::cli::add_ask,       heed::cli::add_embed,          heed::cli::add_attention,
+    heed::cli::add_continue,  heed::cli::add_music,          heed::cli::add_image,
+    heed::cli::add_serve,     heed::cli::add_tokenizer,      heed::cli::add_data,
+    heed::cli::add_corpus,    heed::cli::add_model_commands, heed::cli::add_bench,
 };
 
 // Those whose work processes that were started together share. The others would do the same work

@@ -166,6 +166,7 @@ kind = "character_transformer"
 layers = 2
 RECIPE
 for name in masked language; do sed -i 's/^steps = .*/steps = 2/' $name.toml; done
+printf 'base = "language.toml"\n[train]\naccumulate = 240\n' > planned.toml # a multiple of what meshes have along batch
 printf 'base = "language.toml"\n[data]\nmax_length = 16\n[model]\nkind = "transformer_xl"\nmemory = 16\nlayers = 1\nwidth = 16\nheads = 2\n' > segments.toml
 for name in translate universal parallel refine blockwise masked classify entailment self-attentive language segments deep summarise; do
   train_tiny $name.toml $name.model
@@ -301,6 +302,7 @@ export HEED_DATA=$PWD/data
     recipes/understanding/*-universal.toml) base=universal-encoder.toml ;;
     recipes/language/summarise-*) base=summarise.toml ;;
     recipes/language/books-deep.toml | recipes/language/books-plain.toml | recipes/language/books-64.toml) base=deep.toml ;;
+    recipes/language/gpt2-xl.toml | recipes/language/mesh-5b.toml) base=planned.toml ;;
     recipes/language/*-xl.toml) base=segments.toml ;;
     recipes/language/*) base=language.toml ;;
     recipes/understanding/*-masked.toml) base=masked.toml ;;
