@@ -84,6 +84,7 @@ double product_rate(const std::vector<PlannedProduct>& products, DType dtype) {
           std::min(product.inputs, kMost)}] += product.forward();
   }
   std::vector<std::pair<double, std::tuple<int64_t, int64_t, int64_t>>> heaviest;
+  heaviest.reserve(flop.size());
   for (const auto& [shape, amount] : flop) {
     heaviest.emplace_back(amount, shape);
   }
