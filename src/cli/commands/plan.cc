@@ -358,7 +358,7 @@ void add_plan(Command& app) {
   command.flag("--json", arguments->json, "print JSON");
   command.example("Plan GPT-2 XL on 16 processes of four machines",
                   "heed plan recipes/language/gpt2-xl.toml --mesh batch:4,model:4 --nodes 4");
-  command.example("Plan for machines with 25 Gbit/s and 8 threads of 60 GFLOP/s for each process",
+  command.example("Plan for 25 Gbit/s and 8 threads of 60 GFLOP/s each",
                   "heed plan recipes/language/gpt2-xl.toml --mesh batch:16 --nodes 16 --threads 8 "
                   "--gflops 60 --memory-bandwidth 40 --bandwidth 25 --latency 20");
   command.footer(
