@@ -113,7 +113,9 @@ expect_end() { # signal, the process that gets it, what is said
   expect "SIG$1: standard output" "" "$(cat out.txt)"
 }
 expect_end KILL 1 'process rank 1 .* exited on signal 9'
-expect "files after a process was killed" "" "$(ls | grep '^dead' || true)"
+# mpirun kills the others a moment later: what the first one has begun may stay under its temporary name.
+[ ! -e dead.txt ] || fail "the output of a run with a killed process is there"
+rm -f dead.txt.tmp*
 expect_end STOP 2 'process 0 has waited 2 s for process 2, which does not answer'
 expect "files after a process hung" "" "$(ls | grep '^dead' || true)"
 expect_end KILL 0 'process rank 0 .* exited on signal 9'
