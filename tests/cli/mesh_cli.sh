@@ -81,8 +81,10 @@ run 4 train recipe.toml --out other --mesh batch:2,model:2 --set train.steps=20 
 "$heed" train recipe.toml --out other --resume > other.log 2>&1 || fail "one process does not go on: $(cat other.log)"
 agree one other || fail "a run that changes its mesh makes other steps"
 
-# A process that is killed ends the run; resumed, it ends with the same bytes.
-for ((trial = 0; trial < trials; trial++)); do
+# A process that is killed ends the run; resumed, it ends with the same bytes. A run that is over before counts for
+# nothing.
+kills=0
+for ((trial = 0; kills < trials && trial < 4 * trials; trial++)); do
   rm -rf killed
   run 2 train recipe.toml --out killed > killed.log 2>&1 &
   job=$!
@@ -90,18 +92,21 @@ for ((trial = 0; trial < trials; trial++)); do
     [ -d killed/checkpoint-5 ] || [ -d killed/checkpoint-10 ] && break
     sleep 0.05
   done
-  sleep "0.$((RANDOM % 4))"
+  sleep "0.0$((RANDOM % 10))"
   mapfile -t processes < <(pgrep -f "heed train recipe.toml --out killed" | while read -r pid; do
     [ "$(readlink "/proc/$pid/exe")" = "$heed" ] && echo "$pid"; done)
   if [ ${#processes[@]} -gt 0 ]; then
     kill -9 "${processes[RANDOM % ${#processes[@]}]}" 2> /dev/null || true
   fi
   began=$SECONDS
-  wait $job || true
+  wait $job && continue
+  kills=$((kills + 1))
   [ $((SECONDS - began)) -lt 20 ] || fail "the run outlives a killed process by $((SECONDS - began)) s"
   run 2 train recipe.toml --out killed --resume > resumed.log 2>&1 || fail "not resumed: $(tail -3 resumed.log)"
   [ "$(tensors two)" = "$(tensors killed)" ] || fail "trial $trial: other bytes after a killed process"
 done
+echo "$kills runs were killed in $trial attempts"
+[ $kills -eq "$trials" ] || fail "$kills runs were killed, expected $trials"
 
 # A process that hangs is named within the deadline.
 run 2 train recipe.toml --out hangs --set mesh.deadline=2 --set train.steps=100000 > hangs.log 2>&1 &
